@@ -1,0 +1,75 @@
+# One command per wish; `make` alone lists them.
+JOBS ?= $(shell nproc)
+RELEASE := build/release
+FEROMA := $(RELEASE)/bin/feroma
+DEMO_RUN := runs/demo
+# ccache is used where it is installed and never required.
+LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+
+# configure/build/check PRESET: every target goes through these, so all folders are made the same way.
+configure = cmake --preset $(1) $(LAUNCHER)
+build = cmake --build build/$(1) --parallel $(JOBS)
+check = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all bench format format-check layers lint setup setup-all fresh-check clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## install what is missing, build, run FedAvg against Feroma, write runs/demo/report.html
+	scripts/setup demo
+	$(call configure,release)
+	$(call build,release) --target feroma
+	$(FEROMA) run configs/demo.toml --out $(DEMO_RUN) --overwrite
+
+test: ## install what is missing, build everything, run the fast tests
+	scripts/setup test
+	$(call configure,release)
+	tools/check-layers
+	tools/format-check
+	$(call build,release)
+	$(call check,release) -LE slow --no-tests=error
+
+test-all: test ## also the slow tests, and the fast tests under AddressSanitizer, UBSan and ThreadSanitizer
+	$(call check,release) -L slow
+	$(call configure,asan)
+	$(call build,asan)
+	$(call check,asan) -LE slow --no-tests=error
+	$(call configure,tsan)
+	$(call build,tsan)
+	$(call check,tsan) -LE slow --no-tests=error
+
+bench: ## build and run the micro benchmarks (BENCH_FLAGS go to each of them)
+	scripts/setup test
+	$(call configure,release)
+	$(call build,release) --target benchmarks
+	@for bench in $(RELEASE)/bench/*_bench; do echo "== $$bench"; $$bench $(BENCH_FLAGS) || exit 1; done
+
+format: ## lay out every C++ file with clang-format
+	tools/format-check --fix
+
+format-check: ## say which C++ files are not laid out
+	tools/format-check
+
+layers: ## check the include directions
+	tools/check-layers
+
+lint: ## clang-tidy over src and apps, compiled by clang
+	scripts/setup all
+	cmake --preset clang
+	tools/check-layers
+	tools/format-check
+	tools/lint build/clang $(JOBS)
+
+setup: ## install the packages of make test
+	scripts/setup test
+
+setup-all: ## install everything, lint and browser tests included
+	scripts/setup all
+
+fresh-check: ## prove make demo and make test in a clean Debian 12 chroot (needs root)
+	scripts/fresh-check
+
+clean: ## remove build folders (runs/ is kept)
+	rm -rf build

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "feroma/core/archive.h"
+
+namespace feroma {
+
+/// The whole file; a missing or unreadable one is an io error naming it.
+[[nodiscard]] Bytes read_file(const std::filesystem::path& path);
+[[nodiscard]] std::string read_text(const std::filesystem::path& path);
+/// Writes to a temporary name, syncs, renames and syncs the folder: readers see the old file or the whole new one.
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+/// The same for a file that is kept in several pieces, so that a large payload is not copied behind its header.
+void write_pieces_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
+/// Whether a file name is that of an atomic write that never finished.
+[[nodiscard]] bool is_unfinished_write(std::string_view name);
+/// Removes what writers that were killed left behind in `folder`; call it while nobody else writes there.
+void remove_unfinished_writes(const std::filesystem::path& folder);
+/// Whether `name` can be a file's name in any folder: not empty or hidden, no slash, no control character.
+[[nodiscard]] bool is_file_name(std::string_view name);
+/// Creates the folder and proves that files can be written in it; an io error says why not.
+void make_writable_folder(const std::filesystem::path& path);
+/// SHA-256 as 64 lower-case hex digits.
+[[nodiscard]] std::string sha256(std::span<const std::byte> bytes);
+
+}  // namespace feroma

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "feroma/core/error.h"
+
+namespace feroma::detail {
+
+/// Throws an io error "<path>: cannot <verb>: <text of errno>".
+[[noreturn]] void fail_errno(const std::filesystem::path& path, std::string_view verb, int error);
+
+/// An open file descriptor; every call goes on after a signal, and a failure is an io error that names the path.
+class PosixFile {
+ public:
+  /// Errors name `shown` where it is given: the file a user asked for, not the temporary one behind it.
+  PosixFile(const std::filesystem::path& path, int flags, std::filesystem::path shown = {});
+  PosixFile(PosixFile&& other) noexcept;
+  PosixFile& operator=(PosixFile&&) = delete;
+  ~PosixFile();
+
+  /// Fills as much of `out` as the file has and returns that number of bytes.
+  [[nodiscard]] std::size_t read(std::span<std::byte> out);
+  void write_all(std::span<const std::byte> bytes);
+  void sync();
+  void truncate(std::uint64_t size);
+  [[nodiscard]] std::uint64_t size() const;
+  /// Closes now, so that an error the system reports late is not lost.
+  void close();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+/// Makes a rename or a new name in `folder` survive a power loss.
+void sync_folder(const std::filesystem::path& folder);
+
+}  // namespace feroma::detail
