@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace feroma {
+
+/// Loss and accuracy as sums over samples, so that tallies add exactly and the mean is defined once.
+struct Tally {
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+  std::int64_t count = 0;
+
+  Tally& operator+=(const Tally& other) {
+    loss_sum += other.loss_sum;
+    correct += other.correct;
+    count += other.count;
+    return *this;
+  }
+  [[nodiscard]] double loss() const { return count == 0 ? 0.0 : loss_sum / static_cast<double>(count); }
+  /// In percent.
+  [[nodiscard]] double accuracy() const {
+    return count == 0 ? 0.0 : 100.0 * static_cast<double>(correct) / static_cast<double>(count);
+  }
+};
+
+/// Cross-entropy and top-1 hits of `logits` (labels.size() x classes); ties go to the lowest class.
+[[nodiscard]] Tally tally_logits(std::span<const float> logits, int classes, std::span<const std::int32_t> labels);
+/// The same for probabilities that already sum to 1.
+[[nodiscard]] Tally tally_probabilities(std::span<const float> probabilities, int classes,
+                                        std::span<const std::int32_t> labels);
+
+}  // namespace feroma

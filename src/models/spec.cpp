@@ -1,0 +1,117 @@
+#include "feroma/models/spec.h"
+
+#include <cmath>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+SampleShape shape_after(const Conv2d& layer, SampleShape in) {
+  require(layer.out_channels >= 1 && layer.kernel >= 1 && layer.padding >= 0, ErrorCode::invalid_config,
+          "[model] {} needs channels >= 1, kernel >= 1 and padding >= 0, got {}, {} and {}", layer.name,
+          layer.out_channels, layer.kernel, layer.padding);
+  const int shrink = layer.kernel - 1 - 2 * layer.padding;
+  require(in.height > shrink && in.width > shrink, ErrorCode::invalid_config,
+          "[model] {} with kernel {} and padding {} does not fit into {} x {}", layer.name, layer.kernel, layer.padding,
+          in.height, in.width);
+  return {layer.out_channels, in.height - shrink, in.width - shrink};
+}
+
+SampleShape shape_after(const Relu&, SampleShape in) { return in; }
+
+SampleShape shape_after(const AvgPool& layer, SampleShape in) {
+  require(layer.size >= 1 && in.height >= layer.size && in.width >= layer.size, ErrorCode::invalid_config,
+          "[model] a pooling window must be >= 1 and fit into {} x {}, got {}", in.height, in.width, layer.size);
+  return {in.channels, in.height / layer.size, in.width / layer.size};
+}
+
+SampleShape shape_after(const Flatten&, SampleShape in) { return {in.size(), 1, 1}; }
+
+SampleShape shape_after(const Linear& layer, SampleShape in) {
+  require(layer.out_features >= 1, ErrorCode::invalid_config, "[model] {} needs features >= 1, got {}", layer.name,
+          layer.out_features);
+  require(in.height == 1 && in.width == 1, ErrorCode::invalid_config,
+          "[model] {} needs a flattened input, got {} x {} x {}", layer.name, in.channels, in.height, in.width);
+  return {layer.out_features, 1, 1};
+}
+
+void add_tensors(ParamLayout& layout, const Conv2d& layer, SampleShape in) {
+  layout.add(layer.name + ".weight", SegmentKind::weight,
+             {layer.out_channels, in.channels, layer.kernel, layer.kernel});
+  layout.add(layer.name + ".bias", SegmentKind::bias, {layer.out_channels});
+}
+
+void add_tensors(ParamLayout& layout, const Linear& layer, SampleShape in) {
+  layout.add(layer.name + ".weight", SegmentKind::weight, {layer.out_features, in.size()});
+  layout.add(layer.name + ".bias", SegmentKind::bias, {layer.out_features});
+}
+
+void add_tensors(ParamLayout&, const Relu&, SampleShape) {}
+void add_tensors(ParamLayout&, const AvgPool&, SampleShape) {}
+void add_tensors(ParamLayout&, const Flatten&, SampleShape) {}
+
+}  // namespace
+
+SampleShape output_shape(const ModelSpec& spec, std::size_t count) {
+  require(count <= spec.layers.size(), ErrorCode::internal, "[model] {} has {} layers, got {}", spec.name,
+          spec.layers.size(), count);
+  SampleShape shape = spec.input;
+  require(shape.channels >= 1 && shape.height >= 1 && shape.width >= 1, ErrorCode::invalid_config,
+          "[model] every extent of {}'s input must be >= 1, got {} x {} x {}", spec.name, shape.channels, shape.height,
+          shape.width);
+  for (std::size_t i = 0; i < count; ++i) {
+    shape = std::visit([&shape](const auto& layer) { return shape_after(layer, shape); }, spec.layers[i]);
+  }
+  return shape;
+}
+
+std::size_t latent_layer(const ModelSpec& spec, Latent latent) {
+  for (std::size_t i = spec.layers.size(); i-- > 0;) {
+    if (latent == Latent::flatten && std::holds_alternative<Flatten>(spec.layers[i])) {
+      return i;
+    }
+    if (latent == Latent::penultimate && std::holds_alternative<Linear>(spec.layers[i]) && i > 0) {
+      return i - 1;
+    }
+  }
+  fail(ErrorCode::invalid_config, "[model] {} has no {} latent", spec.name,
+       latent == Latent::flatten ? "flatten" : "penultimate");
+}
+
+int latent_size(const ModelSpec& spec, Latent latent) {
+  return output_shape(spec, latent_layer(spec, latent) + 1).size();
+}
+
+std::shared_ptr<const ParamLayout> make_layout(const ModelSpec& spec) {
+  const SampleShape out = output_shape(spec, spec.layers.size());
+  require(out == SampleShape{spec.classes, 1, 1}, ErrorCode::invalid_config,
+          "[model] {} must end in {} logits, got {} x {} x {}", spec.name, spec.classes, out.channels, out.height,
+          out.width);
+  auto layout = std::make_shared<ParamLayout>();
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const SampleShape in = output_shape(spec, i);
+    std::visit([&](const auto& layer) { add_tensors(*layout, layer, in); }, spec.layers[i]);
+  }
+  return layout;
+}
+
+Parameters initialise(const ModelSpec& spec, const Rng& rng) {
+  Parameters params(make_layout(spec));
+  double bound = 0;
+  for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {
+    const Segment& segment = params.layout().segments[i];
+    if (segment.kind == SegmentKind::weight) {
+      const auto fan_in = segment.size / static_cast<std::size_t>(segment.shape.front());
+      bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
+    }
+    // A bias follows its weight and shares the weight's bound.
+    Rng stream = rng.derive(segment.name);
+    for (float& value : params.segment(i)) {
+      value = static_cast<float>(stream.uniform(-bound, bound));
+    }
+  }
+  return params;
+}
+
+}  // namespace feroma
