@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "feroma/core/batch.h"
+#include "feroma/data/dataset.h"
+
+namespace feroma {
+
+/// Quarter turns counter-clockwise, then an optional saturated colour channel.
+struct Transform {
+  int quarter_turns = 0;  ///< 0..3
+  int tint = -1;          ///< channel set to 1.0, or -1 for none
+  friend bool operator==(const Transform&, const Transform&) = default;
+};
+
+/// How one distribution turns a stored sample into what the client sees; both tables are indexed by source class.
+struct Recipe {
+  std::vector<Transform> transform_of_class;
+  std::vector<std::int32_t> label_of_class;
+  friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+/// One sample of a view: where it is stored and which recipe it goes through.
+struct ViewItem {
+  std::uint32_t source = 0;
+  std::uint32_t recipe = 0;
+  friend bool operator==(const ViewItem&, const ViewItem&) = default;
+};
+
+/**
+ * A client's data: indices into a split plus recipes. Costs eight bytes a sample, never an image.
+ * `samples` and `recipes` are borrowed from the federation, which outlives every view.
+ */
+struct View {
+  const Samples* samples = nullptr;
+  std::span<const Recipe> recipes;
+  SampleShape shape;  ///< what the client sees (a gray picture becomes 3 channels where tints exist)
+  std::vector<ViewItem> items;
+
+  [[nodiscard]] std::size_t size() const { return items.size(); }
+  [[nodiscard]] std::int32_t label(std::size_t i) const;
+};
+
+/// Writes items[order[i]] for i in order into a batch of the given layout, straight from the stored bytes.
+/// `labelled` false leaves the labels empty (test clients have none).
+[[nodiscard]] Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayout layout,
+                             bool labelled = true);
+
+}  // namespace feroma

@@ -1,0 +1,82 @@
+#include "data/install.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/data/idx.h"
+
+namespace feroma {
+namespace detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file's uncompressed content, if it is what the catalogue says.
+IdxFile verified(const DatasetFile& file, const Bytes& bytes) {
+  IdxFile parsed = parse_idx(bytes, std::string(file.name));
+  const std::string digest = sha256(std::as_bytes(std::span(parsed.content)));
+  require(digest == file.sha256, ErrorCode::invalid_data, "[dataset] {} must have SHA-256 {}, got {}", file.name,
+          file.sha256, digest);
+  return parsed;
+}
+
+/// Gives `staged` the name of `target`; an earlier, unusable folder of that name steps aside first.
+void replace_folder(const fs::path& staged, const fs::path& target) {
+  std::error_code error;
+  if (fs::exists(target)) {
+    const StagingFolder aside(target.parent_path(), target.filename().string());
+    fs::rename(target, aside.path() / "old", error);
+  }
+  if (!error) {
+    fs::rename(staged, target, error);
+  }
+  require(!error, ErrorCode::io, "[dataset] {} must be replaceable, got: {}", target.string(), error.message());
+}
+
+}  // namespace
+
+StagingFolder::StagingFolder(const fs::path& parent, std::string_view name) {
+  make_writable_folder(parent);
+  std::string pattern = (parent / fmt::format(".{}.unfinished-XXXXXX", name)).string();
+  require(mkdtemp(pattern.data()) != nullptr, ErrorCode::io, "[dataset] {} must be writable, got: {}", parent.string(),
+          std::generic_category().message(errno));
+  path_ = pattern;
+}
+
+StagingFolder::~StagingFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void install_dataset(const DatasetEntry& entry, const fs::path& target,
+                     const std::function<Bytes(const DatasetFile&)>& obtain) {
+  const StagingFolder staging(target.parent_path(), entry.name);
+  const fs::path folder = staging.path() / entry.name;
+  make_writable_folder(folder);
+  for (const DatasetFile& file : entry.files) {
+    const IdxFile checked = verified(file, obtain(file));
+    write_file_atomically(folder / file.name, std::as_bytes(std::span(checked.content)));
+  }
+  replace_folder(folder, target);
+}
+
+}  // namespace detail
+
+std::vector<std::string> altered_files(const DatasetEntry& entry, const std::filesystem::path& folder) {
+  const std::vector<std::filesystem::path> paths = dataset_paths(entry, folder);
+  std::vector<std::string> altered;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    // A file too damaged to parse is an answer to the question, not a reason to stop asking it.
+    try {
+      (void)detail::verified(entry.files[i], read_file(paths[i]));
+    } catch (const Error&) {
+      altered.push_back(paths[i].string());
+    }
+  }
+  return altered;
+}
+
+}  // namespace feroma

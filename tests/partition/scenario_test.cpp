@@ -1,0 +1,145 @@
+#include "feroma/partition/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace feroma {
+namespace {
+
+/// What is wrong with the default scenario after an edit, for a dataset of MNIST's size.
+std::vector<std::string> problems_of(const std::function<void(ScenarioOptions&)>& edit, std::size_t train = 60000,
+                                     std::size_t test = 10000) {
+  ScenarioOptions options;
+  edit(options);
+  Problems problems;
+  options.check(10, train, test, problems);
+  return problems.messages();
+}
+
+using Messages = std::vector<std::string>;
+
+TEST(ScenarioCheck, AcceptsEveryShiftLevelAndGenerator) {
+  for (const Shift shift : {Shift::covariate, Shift::label_prior, Shift::concept_label, Shift::concept_feature}) {
+    for (const Level level : {Level::low, Level::medium, Level::high}) {
+      for (const Generator generator : {Generator::clean, Generator::feroma}) {
+        EXPECT_EQ(problems_of([&](ScenarioOptions& o) {
+                    o.shift = shift;
+                    o.level = level;
+                    o.generator = generator;
+                    o.force_change = true;
+                  }),
+                  Messages{});
+      }
+    }
+  }
+}
+
+TEST(ScenarioCheck, MoreStagesThanRoundsAreRefused) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.drifts = 21; }),
+            Messages{"scenario.drifts must be <= scenario.rounds (20), got 21"});
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.drifts = 20; }), Messages{});
+}
+
+TEST(ScenarioCheck, MoreClientsThanSamplesAreRefused) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.clients = 10001; }),
+            Messages{"scenario.clients must be <= 10000 so that each has a training and a test sample, got 10001"});
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.clients = 10000; }), Messages{});
+}
+
+TEST(ScenarioCheck, StagesWithoutSamplesAreRefused) {
+  // 2 clients x 10 stages stay below 30, so 12 samples are not duplicated: 6 per client for 10 stages.
+  const auto edit = [](ScenarioOptions& o) { o.clients = 2; };
+  EXPECT_EQ(problems_of(edit, 12, 12),
+            Messages{"scenario.drifts must leave every stage some samples; client 0 has 6 for its stages, got 10"});
+  // Chunks of ceil(10 / 10) = 1 fit exactly; the second client's ceil(11 / 10) = 2 run out after six stages.
+  EXPECT_EQ(problems_of(edit, 20, 12), Messages{});
+  EXPECT_EQ(problems_of(edit, 21, 12),
+            Messages{"scenario.drifts must leave every stage some samples; client 1 has 11 for its stages, got 10"});
+}
+
+TEST(ScenarioCheck, RotationsAreOneTwoOrFour) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.rotations = 3; }),
+            Messages{"scenario.rotations must be 1, 2 or 4 (or 0 for the level's value), got 3"});
+  for (const int rotations : {1, 2, 4}) {
+    EXPECT_EQ(problems_of([&](ScenarioOptions& o) { o.rotations = rotations; }), Messages{});
+  }
+}
+
+TEST(ScenarioCheck, AnEntryHasNoMoreClassesThanTheDataset) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.shift = Shift::label_prior;
+              o.classes_per_entry = 11;
+            }),
+            Messages{"scenario.classes_per_entry must be <= the dataset's 10 classes, got 11"});
+}
+
+TEST(ScenarioCheck, DifferentClassSetsMustExist) {
+  const auto with = [](Shift shift, Generator generator, int bank) {
+    return problems_of([&](ScenarioOptions& o) {
+      o.shift = shift;
+      o.generator = generator;
+      o.bank = bank;
+    });
+  };
+  const Messages refused{"scenario.bank must be <= 45, the number of different sets of 2 out of 10 classes, got 46"};
+  EXPECT_EQ(with(Shift::label_prior, Generator::clean, 46), refused);
+  EXPECT_EQ(with(Shift::label_prior, Generator::clean, 45), Messages{});
+  EXPECT_EQ(with(Shift::label_prior, Generator::feroma, 46), Messages{}) << "entries may coincide there";
+  EXPECT_EQ(with(Shift::concept_feature, Generator::feroma, 46),
+            Messages{"scenario.bank must be <= 45, the number of different sets of 8 out of 10 classes, got 46"});
+  EXPECT_EQ(with(Shift::label_prior, Generator::feroma, 10001), Messages{"scenario.bank must be <= 10000, got 10001"});
+}
+
+TEST(ScenarioCheck, SwappedClassesAreFewEnoughToEnumerate) {
+  const auto with = [](int swapped) {
+    return problems_of([&](ScenarioOptions& o) {
+      o.shift = Shift::concept_label;
+      o.swapped_classes = swapped;
+    });
+  };
+  EXPECT_EQ(with(9), Messages{"scenario.swapped_classes must be <= 8, got 9"});
+  EXPECT_EQ(with(8), Messages{});
+}
+
+TEST(ScenarioCheck, AParameterTheShiftDoesNotUseIsRefused) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.shift = Shift::label_prior;
+              o.rotations = 2;
+              o.colours = 2;
+              o.swapped_classes = 3;
+            }),
+            (Messages{"scenario.rotations must be 0 because shift \"label_prior\" does not use it, got 2",
+                      "scenario.colours must be 0 because shift \"label_prior\" does not use it, got 2",
+                      "scenario.swapped_classes must be 0 because shift \"label_prior\" does not use it, got 3"}));
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.bank = 4;
+              o.classes_per_entry = 2;
+            }),
+            (Messages{"scenario.bank must be 0 because shift \"covariate\" does not use it, got 4",
+                      "scenario.classes_per_entry must be 0 because shift \"covariate\" does not use it, got 2"}));
+}
+
+TEST(ScenarioCheck, AForcedChangeNeedsTwoDistributions) {
+  const auto with = [](bool force) {
+    return problems_of([&](ScenarioOptions& o) {
+      o.rotations = 1;
+      o.colours = 1;
+      o.force_change = force;
+    });
+  };
+  EXPECT_EQ(with(true), Messages{"scenario.force_change must be false when there is a single distribution, got true"});
+  EXPECT_EQ(with(false), Messages{});
+}
+
+TEST(ScenarioCheck, ReportsEveryProblemAtOnce) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.drifts = 30;
+              o.clients = 20000;
+              o.rotations = 3;
+            }).size(),
+            3U);
+}
+
+}  // namespace
+}  // namespace feroma
