@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "feroma/core/options.h"
+#include "feroma/core/rng.h"
+#include "feroma/data/view.h"
+#include "feroma/engine/engine.h"
+#include "feroma/metrics/tally.h"
+#include "feroma/models/parameters.h"
+
+namespace feroma {
+
+/// When the momentum buffer starts again from zero.
+enum class MomentumReset { epoch, round };
+constexpr auto enum_names(MomentumReset) {
+  using enum MomentumReset;
+  return std::array<std::pair<MomentumReset, std::string_view>, 2>{{{epoch, "epoch"}, {round, "round"}}};
+}
+
+/// Local SGD; the numbers of a `[training]` table that reach a client.
+struct FitOptions {
+  int local_epochs = 2;
+  int batch_size = 64;
+  double learning_rate = 0.005;
+  double momentum = 0.9;
+  MomentumReset momentum_reset = MomentumReset::round;
+};
+
+/// Gradient edits for algorithms that change the local objective; empty members do nothing.
+struct FitHooks {
+  std::span<const float> sample_weights;  ///< one per training sample, divided by the batch size
+  std::function<void(std::span<const float> params, std::span<float> gradient)> edit_gradient;
+};
+
+/// velocity = momentum * velocity + gradient; params -= learning_rate * velocity (PyTorch's SGD).
+void sgd_step(std::span<float> params, std::span<float> velocity, std::span<const float> gradient, double learning_rate,
+              double momentum);
+
+/// The one local training loop, on one engine. Not shared between threads.
+class Trainer {
+ public:
+  explicit Trainer(Engine& engine) : engine_(engine) {}
+
+  /// Trains `params` in place on `view`, shuffled by `rng` each epoch; returns the mean loss over all batches' samples.
+  /// A loss that is not finite is an invalid_data error naming the step.
+  double fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks = {});
+  /// The same on samples in the given order, without shuffling.
+  double fit_in_order(Parameters& params, const View& view, const FitOptions& options);
+
+  [[nodiscard]] Tally evaluate(const Parameters& params, const View& view);
+  /// Calls `use` with the latents (rows x width) of consecutive samples and their labels.
+  using LatentSink = std::function<void(std::span<const float> rows, int width, std::span<const std::int32_t> labels)>;
+  void latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use);
+  /// Per-class probabilities, view.size() x classes.
+  [[nodiscard]] std::vector<float> probabilities(const Parameters& params, const View& view);
+  [[nodiscard]] Engine& engine() { return engine_; }
+
+ private:
+  double epochs(Parameters& params, const View& view, const FitOptions& options, const FitHooks& hooks,
+                const std::function<std::vector<std::uint32_t>(int epoch)>& order_of);
+  double step(Parameters& params, const View& view, std::span<const std::uint32_t> items, const FitOptions& options,
+              std::span<float> velocity, const FitHooks& hooks);
+
+  Engine& engine_;
+  std::vector<float> gradient_;
+};
+
+}  // namespace feroma

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "feroma/core/batch.h"
+#include "feroma/models/parameters.h"
+#include "feroma/models/spec.h"
+
+namespace feroma {
+
+/// Outputs of an eval-mode forward pass, one row per sample.
+struct Activations {
+  int size = 0;
+  int classes = 0;
+  int latent_size = 0;
+  std::vector<float> logits;   ///< size x classes
+  std::vector<float> latents;  ///< size x latent_size
+};
+
+/**
+ * Computes with one model description. An engine keeps no model: parameters come in with every call, so the same
+ * batch and parameters give the same bits. One engine per worker thread; an engine is not shared between threads.
+ */
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The layout this engine reads batches in.
+  [[nodiscard]] virtual BatchLayout layout() const = 0;
+  /// Train-mode pass: writes d(mean cross-entropy)/d(params) over `gradient` (same order and size as the parameters,
+  /// zero for buffers), updates buffers in `params`, returns the mean loss. Per-sample weights divide by batch size.
+  virtual double gradient(Parameters& params, const Batch& batch, std::span<float> gradient) = 0;
+  /// Eval-mode pass to logits and the chosen latent.
+  [[nodiscard]] virtual Activations forward(const Parameters& params, const Batch& batch, Latent latent) = 0;
+};
+
+enum class EngineKind { native, torch };
+
+/// Builds an engine for one worker. Asking for one that is not built in is an `unsupported` error.
+[[nodiscard]] std::unique_ptr<Engine> make_engine(EngineKind kind, const ModelSpec& spec);
+/// Whether this build contains the engine.
+[[nodiscard]] bool engine_available(EngineKind kind);
+/// Called once by each worker thread before it uses an engine (libtorch: one intra-op thread).
+void prepare_worker_thread(EngineKind kind);
+
+}  // namespace feroma

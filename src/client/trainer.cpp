@@ -1,0 +1,149 @@
+#include "feroma/client/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+/// Samples per evaluation pass: large enough to keep an engine busy, small enough to stay in cache.
+constexpr std::size_t kEvaluationBatch = 256;
+
+std::vector<std::uint32_t> stored_order(std::size_t size) {
+  std::vector<std::uint32_t> order(size);
+  std::iota(order.begin(), order.end(), 0U);
+  return order;
+}
+
+/// Calls `use` with consecutive pieces of at most `size` elements.
+template <class Use>
+void for_each_batch(std::span<const std::uint32_t> order, std::size_t size, Use use) {
+  for (std::size_t start = 0; start < order.size(); start += size) {
+    use(order.subspan(start, std::min(size, order.size() - start)));
+  }
+}
+
+/// exp(logit - largest) over its sum, row by row.
+void append_softmax(std::vector<float>& out, std::span<const float> logits, std::size_t classes) {
+  for (std::size_t start = 0; start < logits.size(); start += classes) {
+    const std::span<const float> row = logits.subspan(start, classes);
+    const auto shift = static_cast<double>(*std::max_element(row.begin(), row.end()));
+    double sum = 0;
+    for (const float logit : row) {
+      sum += std::exp(static_cast<double>(logit) - shift);
+    }
+    for (const float logit : row) {
+      out.push_back(static_cast<float>(std::exp(static_cast<double>(logit) - shift) / sum));
+    }
+  }
+}
+
+void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
+  require(options.batch_size >= 1, ErrorCode::invalid_config, "[training] batch_size must be >= 1, got {}",
+          options.batch_size);
+  require(options.local_epochs >= 0, ErrorCode::invalid_config, "[training] local_epochs must be >= 0, got {}",
+          options.local_epochs);
+  require(hooks.sample_weights.empty() || hooks.sample_weights.size() == view.size(), ErrorCode::internal,
+          "[training] {} samples need as many weights or none, got {}", view.size(), hooks.sample_weights.size());
+}
+
+}  // namespace
+
+void sgd_step(std::span<float> params, std::span<float> velocity, std::span<const float> gradient, double learning_rate,
+              double momentum) {
+  require(velocity.size() == params.size() && gradient.size() == params.size(), ErrorCode::internal,
+          "[sgd] {} parameters need as many velocities and gradients, got {} and {}", params.size(), velocity.size(),
+          gradient.size());
+  const auto rate = static_cast<float>(learning_rate);
+  const auto keep = static_cast<float>(momentum);
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    velocity[i] = keep * velocity[i] + gradient[i];
+    params[i] -= rate * velocity[i];
+  }
+}
+
+double Trainer::fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks) {
+  return epochs(params, view, options, hooks, [&](int epoch) {
+    return rng.derive("epoch", static_cast<std::uint64_t>(epoch)).permutation(view.size());
+  });
+}
+
+double Trainer::fit_in_order(Parameters& params, const View& view, const FitOptions& options) {
+  return epochs(params, view, options, {}, [&](int) { return stored_order(view.size()); });
+}
+
+double Trainer::epochs(Parameters& params, const View& view, const FitOptions& options, const FitHooks& hooks,
+                       const std::function<std::vector<std::uint32_t>(int epoch)>& order_of) {
+  check(options, view, hooks);
+  if (view.size() == 0 || options.local_epochs == 0) {
+    return 0.0;
+  }
+  gradient_.resize(params.size());
+  std::vector<float> velocity(params.size());
+  double loss_sum = 0;
+  for (int epoch = 0; epoch < options.local_epochs; ++epoch) {
+    if (options.momentum_reset == MomentumReset::epoch) {
+      std::fill(velocity.begin(), velocity.end(), 0.0F);
+    }
+    int steps = 0;
+    for_each_batch(order_of(epoch), static_cast<std::size_t>(options.batch_size), [&](auto items) {
+      const double loss = step(params, view, items, options, velocity, hooks);
+      ++steps;
+      require(std::isfinite(loss), ErrorCode::invalid_data,
+              "[training] the loss must stay finite, got {} at step {} of epoch {}", loss, steps, epoch + 1);
+      loss_sum += loss * static_cast<double>(items.size());
+    });
+  }
+  require(params.all_finite(), ErrorCode::invalid_data,
+          "[training] the model must stay finite, got a value that is not after the last step");
+  return loss_sum / (static_cast<double>(view.size()) * options.local_epochs);
+}
+
+double Trainer::step(Parameters& params, const View& view, std::span<const std::uint32_t> items,
+                     const FitOptions& options, std::span<float> velocity, const FitHooks& hooks) {
+  Batch batch = assemble(view, items, engine_.layout());
+  if (!hooks.sample_weights.empty()) {
+    for (const std::uint32_t item : items) {
+      batch.weights.push_back(hooks.sample_weights[item]);
+    }
+  }
+  const double loss = engine_.gradient(params, batch, gradient_);
+  if (hooks.edit_gradient) {
+    hooks.edit_gradient(params.values(), gradient_);
+  }
+  sgd_step(params.values(), velocity, gradient_, options.learning_rate, options.momentum);
+  return loss;
+}
+
+Tally Trainer::evaluate(const Parameters& params, const View& view) {
+  Tally total;
+  for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
+    const Batch batch = assemble(view, items, engine_.layout());
+    const Activations out = engine_.forward(params, batch, Latent::penultimate);
+    total += tally_logits(out.logits, out.classes, batch.labels);
+  });
+  return total;
+}
+
+void Trainer::latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use) {
+  for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
+    const Batch batch = assemble(view, items, engine_.layout());
+    const Activations out = engine_.forward(params, batch, latent);
+    use(out.latents, out.latent_size, batch.labels);
+  });
+}
+
+std::vector<float> Trainer::probabilities(const Parameters& params, const View& view) {
+  std::vector<float> all;
+  for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
+    const Batch batch = assemble(view, items, engine_.layout(), /*labelled=*/false);
+    const Activations out = engine_.forward(params, batch, Latent::penultimate);
+    append_softmax(all, out.logits, static_cast<std::size_t>(out.classes));
+  });
+  return all;
+}
+
+}  // namespace feroma

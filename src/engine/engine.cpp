@@ -1,0 +1,33 @@
+#include "feroma/engine/engine.h"
+
+#include "engine/native/native_engine.h"
+#include "engine/torch_engine.h"
+#include "feroma/core/error.h"
+
+namespace feroma {
+
+std::unique_ptr<Engine> make_engine(EngineKind kind, const ModelSpec& spec) {
+  switch (kind) {
+    case EngineKind::native: return make_native_engine(spec);
+    case EngineKind::torch: return make_torch_engine(spec);
+  }
+  unreachable();
+}
+
+bool engine_available(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::native: return true;
+    case EngineKind::torch: return torch_available();
+  }
+  unreachable();
+}
+
+void prepare_worker_thread(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::native: return;
+    case EngineKind::torch: prepare_torch_thread(); return;
+  }
+  unreachable();
+}
+
+}  // namespace feroma

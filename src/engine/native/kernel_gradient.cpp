@@ -1,0 +1,152 @@
+#include <algorithm>
+
+#include "engine/native/kernels.h"
+#include "engine/native/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/kernel_gradient.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace feroma::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, kGroupLanes>;
+using Vec = hn::Vec<Tag>;
+constexpr int kVecLanes = FEROMA_VEC_LANES(float);
+// A tile keeps outputs x taps sums, its taps' pixels and one gradient in registers.
+constexpr int kOutputs = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR ? 2 : 4;
+constexpr int kTaps = 5;
+/// Gradient rows are read once per tap row; this much of them stays in the first-level cache meanwhile.
+constexpr std::ptrdiff_t kCachedBytes = 24 * 1024;
+
+/// Neighbouring taps of one kernel row and some outputs, over some rows of the picture.
+struct Piece {
+  int output;
+  int channel;
+  int kernel_row;
+  int tap;
+  int row_begin;
+  int row_end;
+};
+
+template <int kO, int kT>
+HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
+  const Tag d;
+  const std::ptrdiff_t taps_per_output =
+      std::ptrdiff_t{1} * task.in_extent.channels * task.kernel * task.kernel * kGroupLanes;
+  const int shift = at.kernel_row - task.padding;
+  const int row_begin = std::max(at.row_begin, -shift);
+  const int row_end = std::min(at.row_end, task.in_extent.height - shift);
+  const std::ptrdiff_t out_channel = task.out_strides.channel;
+  for (int lane = 0; lane < kGroupLanes; lane += kVecLanes) {
+    float* const sums = task.sums + at.output * taps_per_output +
+                        ((at.channel * task.kernel + at.kernel_row) * task.kernel + at.tap) * kGroupLanes + lane;
+    Vec sum[std::size_t{kO}][std::size_t{kT}];
+    HWY_UNROLL(4)
+    for (int o = 0; o < kO; ++o) {
+      HWY_UNROLL(5)
+      for (int t = 0; t < kT; ++t) {
+        sum[o][t] = hn::Load(d, sums + o * taps_per_output + t * kGroupLanes);
+      }
+    }
+    for (int y = row_begin; y < row_end; ++y) {
+      const float* HWY_RESTRICT g = task.out_gradient + at.output * out_channel + y * task.out_strides.row + lane;
+      const float* HWY_RESTRICT x = task.in + at.channel * task.in_strides.channel + (y + shift) * task.in_strides.row +
+                                    (at.tap - task.padding) * kGroupLanes + lane;
+      for (int column = 0; column < task.out_extent.width; ++column) {
+        Vec pixel[std::size_t{kT}];
+        HWY_UNROLL(5)
+        for (int t = 0; t < kT; ++t) {
+          pixel[t] = hn::Load(d, x + t * kGroupLanes);
+        }
+        HWY_UNROLL(4)
+        for (int o = 0; o < kO; ++o) {
+          const Vec gradient = hn::Load(d, g + o * out_channel);
+          HWY_UNROLL(5)
+          for (int t = 0; t < kT; ++t) {
+            sum[o][t] = hn::MulAdd(gradient, pixel[t], sum[o][t]);
+          }
+        }
+        x += kGroupLanes;
+        g += kGroupLanes;
+      }
+    }
+    HWY_UNROLL(4)
+    for (int o = 0; o < kO; ++o) {
+      HWY_UNROLL(5)
+      for (int t = 0; t < kT; ++t) {
+        hn::Store(sum[o][t], d, sums + o * taps_per_output + t * kGroupLanes);
+      }
+    }
+  }
+}
+
+using RunPiece = void (*)(const KernelGradient&, const Piece&);
+
+template <int kO>
+RunPiece piece_of_taps(int taps) {
+  constexpr RunPiece kPieces[] = {run_piece<kO, 1>, run_piece<kO, 2>, run_piece<kO, 3>, run_piece<kO, 4>,
+                                  run_piece<kO, 5>};
+  return kPieces[taps - 1];
+}
+
+template <int kO = kOutputs>
+RunPiece find_piece(int outputs, int taps) {
+  if constexpr (kO > 1) {
+    if (outputs < kO) {
+      return find_piece<kO - 1>(outputs, taps);
+    }
+  }
+  return piece_of_taps<kO>(taps);
+}
+
+int nearly_equal_part(int left, int most) {
+  const int parts = (left + most - 1) / most;
+  return (left + parts - 1) / parts;
+}
+
+void add_taps(const KernelGradient& task, int outputs, Piece at) {
+  for (at.channel = 0; at.channel < task.in_extent.channels; ++at.channel) {
+    for (at.kernel_row = 0; at.kernel_row < task.kernel; ++at.kernel_row) {
+      int taps = 0;
+      for (at.tap = 0; at.tap < task.kernel; at.tap += taps) {
+        taps = nearly_equal_part(task.kernel - at.tap, kTaps);
+        find_piece(outputs, taps)(task, at);
+      }
+    }
+  }
+}
+
+void AddKernelGradient(const KernelGradient& task) {
+  int outputs = 0;
+  for (int o = 0; o < task.out_extent.channels; o += outputs) {
+    outputs = nearly_equal_part(task.out_extent.channels - o, kOutputs);
+    const std::ptrdiff_t row_bytes = task.out_strides.row * outputs * std::ptrdiff_t{sizeof(float)};
+    const int cached_rows = static_cast<int>(std::max(std::ptrdiff_t{1}, kCachedBytes / row_bytes));
+    int rows = 0;
+    for (int y = 0; y < task.out_extent.height; y += rows) {
+      rows = nearly_equal_part(task.out_extent.height - y, cached_rows);
+      Piece at{};
+      at.output = o;
+      at.row_begin = y;
+      at.row_end = y + rows;
+      add_taps(task, outputs, at);
+    }
+  }
+}
+
+}  // namespace feroma::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace feroma::detail {
+
+HWY_EXPORT(AddKernelGradient);
+
+void add_kernel_gradient(const KernelGradient& task) { HWY_DYNAMIC_DISPATCH(AddKernelGradient)(task); }
+
+}  // namespace feroma::detail
+#endif  // HWY_ONCE

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace feroma::detail {
+
+/**
+ * The native engine keeps 16 samples side by side: activations are [group][channel][row][column][16]. One such pixel is
+ * one AVX-512 vector, two of AVX2 or four of NEON, and every lane is one sample, so the vector width never changes the
+ * order of an addition.
+ */
+constexpr int kGroupLanes = 16;
+constexpr int kBlockLanes = 64;
+constexpr int kBlockGroups = kBlockLanes / kGroupLanes;
+/// Most output pixels that one register tile covers; a tile may read this many minus one columns beside a row.
+constexpr int kTilePixels = 4;
+
+/// How far apart neighbours lie, in floats.
+struct Strides {
+  std::ptrdiff_t channel = 0;
+  std::ptrdiff_t row = 0;
+  std::ptrdiff_t column = 0;
+};
+
+struct Extent {
+  int channels = 0;
+  int height = 0;
+  int width = 0;
+};
+
+/// What happens to a sum before it is stored.
+struct Finish {
+  const float* bias = nullptr;  ///< where sums start, one per output channel; null: at zero
+  const float* mask = nullptr;  ///< laid out like the output: where it is not above zero, zero is stored
+  bool rectify = false;
+  bool accumulate = false;  ///< sums start at what the output holds
+};
+
+/**
+ * out[o][y][x] = sum over i, r, c of weights[o][i][r][c] * in[i][y + r - padding][x + c - padding], one fused
+ * multiply-add per product, in that order. Rows beside the input are skipped; min(padding, kTilePixels - 1) columns
+ * beside it must exist and be zero.
+ */
+struct Correlation {
+  const float* in = nullptr;
+  const float* weights = nullptr;
+  float* out = nullptr;
+  Extent in_extent;
+  Extent out_extent;
+  Strides in_strides;
+  std::ptrdiff_t in_tap = 0;  ///< from the input under one kernel column to the next; a picture's column stride
+  Strides out_strides;
+  std::ptrdiff_t weight_out = 0;  ///< from one output channel's weights to the next
+  Strides weight_strides;
+  int kernel_height = 1;
+  int kernel_width = 1;
+  int padding_rows = 0;
+  int padding_columns = 0;
+  Finish finish;
+};
+void correlate(const Correlation& task);
+
+/// sums[o][i][r][c][lane] += sum over y, x of out_gradient[o][y][x][lane] * in[i][y + r - padding][x + c -
+/// padding][lane].
+struct KernelGradient {
+  const float* in = nullptr;  ///< `padding` zero columns lie on either side of each row
+  const float* out_gradient = nullptr;
+  float* sums = nullptr;
+  Extent in_extent;
+  Extent out_extent;
+  Strides in_strides;
+  Strides out_strides;
+  int kernel = 1;
+  int padding = 0;
+};
+void add_kernel_gradient(const KernelGradient& task);
+
+/// sums[channel][lane] += every pixel of the channel.
+void add_pixels(const float* in, Extent extent, Strides strides, float* sums);
+/// out[i] = the sum of sums[i][0..16) by halves: lane l + lane l + 8, then 4, 2, 1.
+void reduce_lanes(const float* sums, std::span<float> out);
+
+/// Mean over size x size windows, and its gradient.
+struct Pooling {
+  int size = 1;
+  Extent in_extent;
+  Extent out_extent;
+  Strides in_strides;
+  Strides out_strides;
+};
+/// Most bytes that `blocked` takes per pixel of the picture, and what may be read behind it.
+constexpr std::size_t kBlockedBytes = 16;
+/// Where the picture is the output of a ReLU, `blocked` remembers which values are not above zero (null: nobody asks).
+void pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked);
+/// The gradient of the picture, zero where `blocked` says so.
+void pool_gradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient);
+
+/// Copies neighbouring pixels of the batch layout, 64 lanes each, to the groups they belong to.
+void split_groups(const float* block, int pixels, int groups, float* out, std::ptrdiff_t group_stride);
+
+/// Softmax cross-entropy of one group; logits and gradient are [class][16].
+struct CrossEntropy {
+  const float* logits = nullptr;
+  int classes = 0;
+  const double* labels = nullptr;  ///< 16 class numbers
+  const double* scales = nullptr;  ///< 16 factors of the losses, zero for lanes without a sample
+};
+/// Writes the gradient of the scaled losses over `gradient` and the 16 scaled losses over `losses`.
+void cross_entropy(const CrossEntropy& task, float* gradient, double* losses);
+
+}  // namespace feroma::detail

@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/native/kernels.h"
+#include "engine/native/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/pixel_kernels.cpp"
+// foreach_target.h must come first.
+// clang-format off
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace feroma::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, kGroupLanes>;
+using Vec = hn::Vec<Tag>;
+constexpr int kVecLanes = FEROMA_VEC_LANES(float);
+
+void AddPixels(const float* in, Extent extent, Strides strides, float* sums) {
+  const Tag d;
+  for (int channel = 0; channel < extent.channels; ++channel) {
+    for (int lane = 0; lane < kGroupLanes; lane += kVecLanes) {
+      float* const total = sums + channel * kGroupLanes + lane;
+      Vec sum = hn::Load(d, total);
+      for (int y = 0; y < extent.height; ++y) {
+        const float* row = in + channel * strides.channel + y * strides.row + lane;
+        for (int x = 0; x < extent.width; ++x) {
+          sum = hn::Add(sum, hn::Load(d, row + x * strides.column));
+        }
+      }
+      hn::Store(sum, d, total);
+    }
+  }
+}
+
+constexpr int kVecs = kGroupLanes / kVecLanes;
+/// Bits of one vector's lanes, and of one pixel's, in whole bytes.
+constexpr int kVecBytes = kVecLanes < 8 ? 1 : kVecLanes / 8;
+constexpr std::ptrdiff_t kPixelBytes = std::ptrdiff_t{kVecs} * kVecBytes;
+
+/// Where a window of the picture and its output start.
+struct Window {
+  const float* in;
+  float* out;
+  std::uint8_t* blocked;
+};
+
+/// kSize is the window's extent where it is known when compiling, else 0.
+template <int kSize>
+HWY_INLINE void pool_window(const Pooling& task, Window at, bool rectify) {
+  const Tag d;
+  const Vec zero = hn::Zero(d);
+  const int size = kSize > 0 ? kSize : task.size;
+  const Vec share = hn::Set(d, 1.0F / static_cast<float>(size * size));
+  for (int v = 0; v < kVecs; ++v) {
+    Vec sum = zero;
+    for (int r = 0; r < size; ++r) {
+      for (int c = 0; c < size; ++c) {
+        const Vec x = hn::Load(d, at.in + r * task.in_strides.row + c * task.in_strides.column + v * kVecLanes);
+        sum = r + c == 0 ? x : hn::Add(sum, x);
+        if (at.blocked != nullptr) {
+          std::uint8_t* const bits = at.blocked + (r * task.in_extent.width + c) * kPixelBytes + v * kVecBytes;
+          hn::StoreMaskBits(d, hn::Le(x, zero), bits);
+        }
+      }
+    }
+    const Vec mean = hn::Mul(sum, share);
+    hn::Store(rectify ? hn::IfThenZeroElse(hn::Lt(mean, zero), mean) : mean, d, at.out + v * kVecLanes);
+  }
+}
+
+template <int kSize>
+void pool_picture(const Pooling& task, Window first, bool rectify) {
+  for (int channel = 0; channel < task.out_extent.channels; ++channel) {
+    for (int y = 0; y < task.out_extent.height; ++y) {
+      const std::ptrdiff_t pixel =
+          std::ptrdiff_t{channel * task.in_extent.height + y * task.size} * task.in_extent.width;
+      Window at{first.in + channel * task.in_strides.channel + y * task.size * task.in_strides.row,
+                first.out + channel * task.out_strides.channel + y * task.out_strides.row,
+                first.blocked == nullptr ? nullptr : first.blocked + pixel * kPixelBytes};
+      for (int x = 0; x < task.out_extent.width; ++x) {
+        pool_window<kSize>(task, at, rectify);
+        at.in += task.size * task.in_strides.column;
+        at.out += task.out_strides.column;
+        at.blocked = at.blocked == nullptr ? nullptr : at.blocked + task.size * kPixelBytes;
+      }
+    }
+  }
+}
+
+void Pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked) {
+  if (task.size == 2) {
+    pool_picture<2>(task, {in, out, blocked}, rectify);
+  } else {
+    pool_picture<0>(task, {in, out, blocked}, rectify);
+  }
+}
+
+/// One row of the picture; `out_gradient` is null below the last whole window.
+template <int kSize>
+HWY_INLINE void spread_row(const Pooling& task, const float* HWY_RESTRICT out_gradient,
+                           const std::uint8_t* HWY_RESTRICT blocked, float* HWY_RESTRICT row) {
+  const Tag d;
+  const int size = kSize > 0 ? kSize : task.size;
+  const Vec share = hn::Set(d, 1.0F / static_cast<float>(size * size));
+  const int windows = out_gradient == nullptr ? 0 : task.out_extent.width;
+  for (int window = 0; window < windows; ++window) {
+    for (int v = 0; v < kVecs; ++v) {
+      const Vec part = hn::Mul(hn::Load(d, out_gradient + window * task.out_strides.column + v * kVecLanes), share);
+      for (int x = window * size; x < (window + 1) * size; ++x) {
+        Vec kept = part;
+        if (blocked != nullptr) {
+          kept = hn::IfThenZeroElse(hn::LoadMaskBits(d, blocked + x * kPixelBytes + v * kVecBytes), part);
+        }
+        hn::Store(kept, d, row + x * task.in_strides.column + v * kVecLanes);
+      }
+    }
+  }
+  for (int x = windows * size; x < task.in_extent.width; ++x) {
+    for (int v = 0; v < kVecs; ++v) {
+      hn::Store(hn::Zero(d), d, row + x * task.in_strides.column + v * kVecLanes);
+    }
+  }
+}
+
+void PoolGradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient) {
+  for (int channel = 0; channel < task.in_extent.channels; ++channel) {
+    for (int y = 0; y < task.in_extent.height; ++y) {
+      const int window = y / task.size;
+      const float* from = window < task.out_extent.height
+                              ? out_gradient + channel * task.out_strides.channel + window * task.out_strides.row
+                              : nullptr;
+      const std::ptrdiff_t pixel = std::ptrdiff_t{channel * task.in_extent.height + y} * task.in_extent.width;
+      const std::uint8_t* const bits = blocked == nullptr ? nullptr : blocked + pixel * kPixelBytes;
+      float* const row = in_gradient + channel * task.in_strides.channel + y * task.in_strides.row;
+      if (task.size == 2) {
+        spread_row<2>(task, from, bits, row);
+      } else {
+        spread_row<0>(task, from, bits, row);
+      }
+    }
+  }
+}
+
+void SplitGroups(const float* HWY_RESTRICT block, int pixels, int groups, float* HWY_RESTRICT out,
+                 std::ptrdiff_t group_stride) {
+  const Tag d;
+  for (int pixel = 0; pixel < pixels; ++pixel) {
+    for (int group = 0; group < groups; ++group) {
+      for (int lane = 0; lane < kGroupLanes; lane += kVecLanes) {
+        const Vec x = hn::LoadU(d, block + pixel * kBlockLanes + group * kGroupLanes + lane);
+        hn::Store(x, d, out + group * group_stride + pixel * kGroupLanes + lane);
+      }
+    }
+  }
+}
+
+using WideTag = hn::CappedTag<double, kGroupLanes>;
+using WideVec = hn::Vec<WideTag>;
+using HalfTag = hn::Rebind<float, WideTag>;
+constexpr int kWideLanes = FEROMA_VEC_LANES(double);
+
+HWY_INLINE WideVec load_wide(const float* values) { return hn::PromoteTo(WideTag(), hn::LoadU(HalfTag(), values)); }
+
+void CrossEntropyOfLanes(const CrossEntropy& task, int lane, float* gradient, double* losses) {
+  const WideTag d;
+  const WideVec label = hn::LoadU(d, task.labels + lane);
+  const WideVec scale = hn::LoadU(d, task.scales + lane);
+  WideVec largest = load_wide(task.logits + lane);
+  for (int c = 1; c < task.classes; ++c) {
+    largest = hn::Max(largest, load_wide(task.logits + c * kGroupLanes + lane));
+  }
+  WideVec total = hn::Zero(d);
+  WideVec chosen = hn::Zero(d);
+  for (int c = 0; c < task.classes; ++c) {
+    const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), largest);
+    total = hn::Add(total, hn::Exp(d, z));
+    chosen = hn::IfThenElse(hn::Eq(label, hn::Set(d, static_cast<double>(c))), z, chosen);
+  }
+  hn::StoreU(hn::Mul(scale, hn::Sub(hn::Log(d, total), chosen)), d, losses + lane);
+  for (int c = 0; c < task.classes; ++c) {
+    const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), largest);
+    const WideVec probability = hn::Div(hn::Exp(d, z), total);
+    const WideVec target = hn::IfThenElseZero(hn::Eq(label, hn::Set(d, static_cast<double>(c))), hn::Set(d, 1.0));
+    const WideVec slope = hn::Mul(scale, hn::Sub(probability, target));
+    hn::StoreU(hn::DemoteTo(HalfTag(), slope), HalfTag(), gradient + c * kGroupLanes + lane);
+  }
+}
+
+void CrossEntropyOfGroup(const CrossEntropy& task, float* gradient, double* losses) {
+  for (int lane = 0; lane < kGroupLanes; lane += kWideLanes) {
+    CrossEntropyOfLanes(task, lane, gradient, losses);
+  }
+}
+
+}  // namespace feroma::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace feroma::detail {
+
+HWY_EXPORT(AddPixels);
+HWY_EXPORT(Pool);
+HWY_EXPORT(PoolGradient);
+HWY_EXPORT(SplitGroups);
+HWY_EXPORT(CrossEntropyOfGroup);
+
+void add_pixels(const float* in, Extent extent, Strides strides, float* sums) {
+  HWY_DYNAMIC_DISPATCH(AddPixels)(in, extent, strides, sums);
+}
+
+void pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked) {
+  HWY_DYNAMIC_DISPATCH(Pool)(task, in, rectify, out, blocked);
+}
+
+void pool_gradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient) {
+  HWY_DYNAMIC_DISPATCH(PoolGradient)(task, out_gradient, blocked, in_gradient);
+}
+
+void split_groups(const float* block, int pixels, int groups, float* out, std::ptrdiff_t group_stride) {
+  HWY_DYNAMIC_DISPATCH(SplitGroups)(block, pixels, groups, out, group_stride);
+}
+
+void cross_entropy(const CrossEntropy& task, float* gradient, double* losses) {
+  HWY_DYNAMIC_DISPATCH(CrossEntropyOfGroup)(task, gradient, losses);
+}
+
+void reduce_lanes(const float* sums, std::span<float> out) {
+  for (float& total : out) {
+    float lanes[kGroupLanes];
+    std::copy(sums, sums + kGroupLanes, lanes);
+    for (int half = kGroupLanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) {
+        lanes[lane] += lanes[lane + half];
+      }
+    }
+    total = lanes[0];
+    sums += kGroupLanes;
+  }
+}
+
+}  // namespace feroma::detail
+#endif  // HWY_ONCE

@@ -1,0 +1,80 @@
+#include "engine/checks.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/expect_error.h"
+
+namespace feroma {
+namespace {
+
+const ModelSpec kSpec{"tiny", {1, 2, 2}, 3, {Flatten{}, Linear{"fc", 3}}};
+
+Batch two_samples() {
+  Batch batch;
+  batch.size = 2;
+  batch.shape = {1, 2, 2};
+  batch.inputs.assign(8, 0.5F);
+  batch.labels = {0, 2};
+  return batch;
+}
+
+void check_batch(const Batch& batch) { require_batch(kSpec, BatchLayout::sample_major, batch); }
+
+TEST(RequireBatch, AcceptsWhatFits) {
+  EXPECT_NO_THROW(check_batch(two_samples()));
+  EXPECT_NO_THROW(require_targets(kSpec, two_samples()));
+}
+
+TEST(RequireBatch, CountsWholeBlocksInTheSampleInnermostLayout) {
+  Batch batch = two_samples();
+  batch.layout = BatchLayout::sample_innermost;
+  batch.inputs.assign(4 * 64, 0.0F);
+  EXPECT_NO_THROW(require_batch(kSpec, BatchLayout::sample_innermost, batch));
+  batch.size = 65;
+  expect_error(ErrorCode::invalid_data, "need 512 values, got 256",
+               [&] { require_batch(kSpec, BatchLayout::sample_innermost, batch); });
+}
+
+TEST(RequireBatch, RefusesAnotherLayoutShapeSizeOrLength) {
+  Batch batch = two_samples();
+  batch.layout = BatchLayout::sample_innermost;
+  expect_error(ErrorCode::internal, "layout", [&] { check_batch(batch); });
+  batch = two_samples();
+  batch.shape = {2, 2, 1};
+  expect_error(ErrorCode::invalid_data, "1 x 2 x 2, got 2 x 2 x 1", [&] { check_batch(batch); });
+  batch = two_samples();
+  batch.size = 0;
+  expect_error(ErrorCode::internal, "at least one sample, got 0", [&] { check_batch(batch); });
+  batch = two_samples();
+  batch.inputs.pop_back();
+  expect_error(ErrorCode::invalid_data, "need 8 values, got 7", [&] { check_batch(batch); });
+}
+
+TEST(RequireTargets, RefusesMissingOrUnknownLabels) {
+  Batch batch = two_samples();
+  batch.labels = {0};
+  expect_error(ErrorCode::invalid_data, "as many labels, got 1", [&] { require_targets(kSpec, batch); });
+  batch.labels = {0, 3};
+  expect_error(ErrorCode::invalid_data, "in 0..2, got 3", [&] { require_targets(kSpec, batch); });
+  batch.labels = {-1, 0};
+  expect_error(ErrorCode::invalid_data, "in 0..2, got -1", [&] { require_targets(kSpec, batch); });
+}
+
+TEST(RequireTargets, RefusesWrongWeights) {
+  Batch batch = two_samples();
+  batch.weights = {1.0F};
+  expect_error(ErrorCode::invalid_data, "as many weights or none, got 1", [&] { require_targets(kSpec, batch); });
+  batch.weights = {1.0F, std::numeric_limits<float>::infinity()};
+  expect_error(ErrorCode::invalid_data, "must be finite", [&] { require_targets(kSpec, batch); });
+}
+
+TEST(RequireParameters, RefusesAModelOfAnotherSize) {
+  const auto layout = make_layout(kSpec);
+  EXPECT_NO_THROW(require_parameters(*layout, Parameters(layout)));
+  expect_error(ErrorCode::invalid_data, "15 parameters, got 0", [&] { require_parameters(*layout, Parameters()); });
+}
+
+}  // namespace
+}  // namespace feroma
