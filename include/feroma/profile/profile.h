@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "feroma/core/rng.h"
+#include "feroma/profile/moments.h"
+
+namespace feroma {
+
+/// Monte-Carlo subsampling of a client's rows before the moments are taken.
+enum class Subsampling {
+  off,
+  bernoulli,  ///< coin-flip masks, moments per mask, averaged (the paper)
+  halves,     ///< random halves without replacement, concatenated (the reference implementation)
+};
+constexpr auto enum_names(Subsampling) {
+  using enum Subsampling;
+  return std::array<std::pair<Subsampling, std::string_view>, 3>{
+      {{off, "off"}, {bernoulli, "bernoulli"}, {halves, "halves"}}};
+}
+
+/// What stands where a class has fewer than two samples.
+enum class MissingClass {
+  mask,       ///< zeros, and the class prior says that it is absent
+  minus_one,  ///< -1 in every entry, compared like a real value (the reference implementation)
+};
+constexpr auto enum_names(MissingClass) {
+  using enum MissingClass;
+  return std::array<std::pair<MissingClass, std::string_view>, 2>{{{mask, "mask"}, {minus_one, "minus_one"}}};
+}
+
+/// Lengths of a profile's blocks. The label-free part comes first, so a prefix of the vector is a valid profile.
+struct ProfileShape {
+  int marginal = 0;     ///< coordinates of the label-free moments
+  int conditional = 0;  ///< coordinates of each class's moments
+  int classes = 0;
+  bool priors = false;  ///< class shares at the end
+
+  [[nodiscard]] std::size_t label_free_size() const { return 2 * static_cast<std::size_t>(marginal); }
+  [[nodiscard]] std::size_t size() const {
+    return label_free_size() + static_cast<std::size_t>(classes) * (2 * static_cast<std::size_t>(conditional)) +
+           (priors ? static_cast<std::size_t>(classes) : 0);
+  }
+  friend bool operator==(const ProfileShape&, const ProfileShape&) = default;
+};
+
+/// Summary of a client's data: label-free moments, moments per class, class shares.
+struct Profile {
+  Moments marginal;
+  std::vector<Moments> per_class;
+  std::vector<float> prior;      ///< share of each class; 0 where it is absent
+  std::int64_t num_samples = 0;  ///< rows behind it; sets how noisy it is
+
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+struct ProfileRule {
+  Subsampling subsampling = Subsampling::off;
+  int replicates = 3;  ///< masks or halves
+  MissingClass missing = MissingClass::mask;
+};
+
+/// The profile of projected rows. `labels` is empty for unlabelled data; the label-free block does not look at it.
+[[nodiscard]] Profile make_profile(const Rows& marginal, const Rows& conditional, std::span<const std::int32_t> labels,
+                                   int classes, const ProfileRule& rule, Rng rng);
+
+/// One vector on the wire: [mean, std, then per class mean, std, then priors].
+[[nodiscard]] std::vector<float> encode(const Profile& profile, const ProfileShape& shape);
+/// Reads it back; another length or a value that is not finite is an invalid_data error.
+[[nodiscard]] Profile decode(std::span<const float> values, const ProfileShape& shape, std::int64_t num_samples);
+
+}  // namespace feroma

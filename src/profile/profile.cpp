@@ -1,0 +1,160 @@
+#include "feroma/profile/profile.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+/// A class needs two samples before its spread means anything.
+constexpr std::size_t kMinSamplesPerClass = 2;
+
+/// Row lists whose moments are averaged: one list, except for Bernoulli masks.
+std::vector<std::vector<std::uint32_t>> draw_rows(std::size_t count, const ProfileRule& rule, Rng& rng) {
+  std::vector<std::vector<std::uint32_t>> lists(1);
+  switch (rule.subsampling) {
+    case Subsampling::off:
+      lists[0].resize(count);
+      std::iota(lists[0].begin(), lists[0].end(), 0U);
+      return lists;
+    case Subsampling::halves:
+      for (int m = 0; m < rule.replicates; ++m) {
+        const auto half = rng.sample(count, count / 2);
+        lists[0].insert(lists[0].end(), half.begin(), half.end());
+      }
+      return lists;
+    case Subsampling::bernoulli:
+      lists.resize(static_cast<std::size_t>(rule.replicates));
+      for (auto& list : lists) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+          if (rng.bernoulli(0.5)) {
+            list.push_back(i);
+          }
+        }
+      }
+      return lists;
+  }
+  unreachable();
+}
+
+Moments constant_moments(int width, float value) {
+  const std::vector<float> entries(static_cast<std::size_t>(width), value);
+  return {entries, entries};
+}
+
+Moments class_moments(const Rows& rows, std::span<const std::int32_t> labels, std::int32_t label,
+                      std::span<const std::vector<std::uint32_t>> lists, float missing_value) {
+  std::vector<Moments> replicates;
+  for (const auto& list : lists) {
+    std::vector<std::uint32_t> members;
+    for (const std::uint32_t i : list) {
+      if (labels[i] == label) {
+        members.push_back(i);
+      }
+    }
+    if (members.size() >= kMinSamplesPerClass) {
+      replicates.push_back(moments_of(rows, members));
+    }
+  }
+  return replicates.empty() ? constant_moments(rows.width, missing_value) : average(replicates);
+}
+
+std::vector<float> class_shares(std::span<const std::int32_t> labels, int classes) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes));
+  for (const std::int32_t label : labels) {
+    ++counts[static_cast<std::size_t>(label)];
+  }
+  std::int64_t total = 0;
+  for (auto& count : counts) {
+    count = count < static_cast<std::int64_t>(kMinSamplesPerClass) ? 0 : count;
+    total += count;
+  }
+  std::vector<float> shares(counts.size());
+  for (std::size_t u = 0; u < counts.size() && total > 0; ++u) {
+    shares[u] = static_cast<float>(static_cast<double>(counts[u]) / static_cast<double>(total));
+  }
+  return shares;
+}
+
+}  // namespace
+
+Profile make_profile(const Rows& marginal, const Rows& conditional, std::span<const std::int32_t> labels, int classes,
+                     const ProfileRule& rule, Rng rng) {
+  require(marginal.count() > 0, ErrorCode::invalid_data, "[profile] needs at least one sample, got none");
+  const auto lists = draw_rows(marginal.count(), rule, rng);
+  std::vector<Moments> replicates;
+  for (const auto& list : lists) {
+    if (!list.empty()) {
+      replicates.push_back(moments_of(marginal, list));
+    }
+  }
+  require(!replicates.empty(), ErrorCode::invalid_data, "[profile] {} samples are too few to subsample",
+          marginal.count());
+  Profile profile;
+  profile.marginal = average(replicates);
+  profile.num_samples = static_cast<std::int64_t>(marginal.count());
+  const float missing = rule.missing == MissingClass::minus_one ? -1.0F : 0.0F;
+  if (labels.empty()) {
+    profile.per_class.assign(static_cast<std::size_t>(classes), constant_moments(conditional.width, missing));
+    profile.prior.assign(static_cast<std::size_t>(classes), 0.0F);
+    return profile;
+  }
+  require(labels.size() == conditional.count(), ErrorCode::internal, "[profile] {} labels for {} samples",
+          labels.size(), conditional.count());
+  profile.prior = class_shares(labels, classes);
+  for (std::int32_t u = 0; u < classes; ++u) {
+    profile.per_class.push_back(class_moments(conditional, labels, u, lists, missing));
+  }
+  return profile;
+}
+
+std::vector<float> encode(const Profile& profile, const ProfileShape& shape) {
+  std::vector<float> values;
+  values.reserve(shape.size());
+  const auto append = [&values](const std::vector<float>& part) {
+    values.insert(values.end(), part.begin(), part.end());
+  };
+  append(profile.marginal.mean);
+  append(profile.marginal.std);
+  for (const Moments& moments : profile.per_class) {
+    append(moments.mean);
+    append(moments.std);
+  }
+  if (shape.priors) {
+    append(profile.prior);
+  }
+  require(values.size() == shape.size(), ErrorCode::internal, "[profile] {} values for a shape of {}", values.size(),
+          shape.size());
+  return values;
+}
+
+Profile decode(std::span<const float> values, const ProfileShape& shape, std::int64_t num_samples) {
+  require(values.size() == shape.size(), ErrorCode::invalid_data, "[profile] must have {} values, got {}", shape.size(),
+          values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    require(std::isfinite(values[i]), ErrorCode::invalid_data, "[profile] value {} must be finite, got {}", i,
+            values[i]);
+  }
+  std::size_t position = 0;
+  const auto take = [&](int count) {
+    const auto part = values.subspan(position, static_cast<std::size_t>(count));
+    position += part.size();
+    return std::vector<float>(part.begin(), part.end());
+  };
+  Profile profile;
+  profile.num_samples = num_samples;
+  profile.marginal.mean = take(shape.marginal);
+  profile.marginal.std = take(shape.marginal);
+  for (int u = 0; u < shape.classes; ++u) {
+    Moments moments;
+    moments.mean = take(shape.conditional);
+    moments.std = take(shape.conditional);
+    profile.per_class.push_back(std::move(moments));
+  }
+  profile.prior = shape.priors ? take(shape.classes) : std::vector<float>(static_cast<std::size_t>(shape.classes));
+  return profile;
+}
+
+}  // namespace feroma

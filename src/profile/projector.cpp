@@ -1,0 +1,101 @@
+#include "feroma/profile/projector.h"
+
+#include <Eigen/Dense>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+std::vector<float> to_floats(const RowMajor& matrix) {
+  std::vector<float> values(static_cast<std::size_t>(matrix.size()));
+  for (Eigen::Index i = 0; i < matrix.size(); ++i) {
+    values[static_cast<std::size_t>(i)] = static_cast<float>(matrix.data()[i]);
+  }
+  return values;
+}
+
+}  // namespace
+
+Projector identity_projector(int width) { return {width, width, {}, {}}; }
+
+Projector orthonormal_projector(int input, int output, Rng rng) {
+  require(output >= 1 && output <= input, ErrorCode::invalid_config,
+          "[profile] a projection must have 1..{} coordinates, got {}", input, output);
+  RowMajor basis(output, input);
+  for (Eigen::Index r = 0; r < output; ++r) {
+    for (Eigen::Index c = 0; c < input; ++c) {
+      basis(r, c) = rng.normal();
+    }
+    // Gram-Schmidt, twice for accuracy.
+    for (int pass = 0; pass < 2; ++pass) {
+      for (Eigen::Index q = 0; q < r; ++q) {
+        basis.row(r) -= basis.row(r).dot(basis.row(q)) * basis.row(q);
+      }
+    }
+    basis.row(r).normalize();
+  }
+  return {input, output, to_floats(basis), std::vector<float>(static_cast<std::size_t>(input), 0.0F)};
+}
+
+Rows uniform_points(const Bounds& bounds, int count, Rng rng) {
+  const std::size_t width = bounds.lower.size();
+  Rows points{static_cast<int>(width), std::vector<float>(width * static_cast<std::size_t>(count))};
+  for (std::size_t i = 0; i < points.values.size(); ++i) {
+    const std::size_t c = i % width;
+    points.values[i] =
+        static_cast<float>(rng.uniform(static_cast<double>(bounds.lower[c]), static_cast<double>(bounds.upper[c])));
+  }
+  return points;
+}
+
+Projector pca_projector(const Rows& points, int output) {
+  const auto rows = static_cast<Eigen::Index>(points.count());
+  const auto width = static_cast<Eigen::Index>(points.width);
+  require(output >= 1 && output <= std::min(rows, width), ErrorCode::invalid_config,
+          "[profile] PCA of {} points in {} dimensions has 1..{} axes, got {}", rows, width, std::min(rows, width),
+          output);
+  RowMajor centred = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+                         points.values.data(), rows, width)
+                         .cast<double>();
+  const Eigen::RowVectorXd centre = centred.colwise().mean();
+  centred.rowwise() -= centre;
+  const Eigen::BDCSVD<RowMajor> svd(centred, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  RowMajor axes(output, width);
+  for (Eigen::Index a = 0; a < output; ++a) {
+    // scikit-learn's rule: the largest entry of the left singular vector is positive.
+    Eigen::Index largest = 0;
+    svd.matrixU().col(a).cwiseAbs().maxCoeff(&largest);
+    const double sign = svd.matrixU()(largest, a) < 0 ? -1.0 : 1.0;
+    axes.row(a) = sign * svd.matrixV().col(a).transpose();
+  }
+  return {points.width, output, to_floats(axes), to_floats(RowMajor(centre))};
+}
+
+Rows project(const Projector& projector, const Rows& rows) {
+  require(rows.width == projector.input, ErrorCode::internal, "[profile] a projector of {} inputs got rows of {}",
+          projector.input, rows.width);
+  if (projector.is_identity()) {
+    return rows;
+  }
+  const auto in = static_cast<std::size_t>(projector.input);
+  const auto out = static_cast<std::size_t>(projector.output);
+  Rows result{projector.output, std::vector<float>(rows.count() * out)};
+  // Plain loops in a fixed order: a profile must not depend on a library's blocking.
+  for (std::size_t i = 0; i < rows.count(); ++i) {
+    const auto row = rows.row(i);
+    for (std::size_t a = 0; a < out; ++a) {
+      double sum = 0;
+      for (std::size_t c = 0; c < in; ++c) {
+        sum += static_cast<double>(projector.components[a * in + c]) *
+               (static_cast<double>(row[c]) - static_cast<double>(projector.centre[c]));
+      }
+      result.values[i * out + a] = static_cast<float>(sum);
+    }
+  }
+  return result;
+}
+
+}  // namespace feroma

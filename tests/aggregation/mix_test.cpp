@@ -1,0 +1,97 @@
+#include "feroma/aggregation/mix.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "feroma/core/error.h"
+#include "feroma/core/rng.h"
+
+namespace feroma {
+namespace {
+
+std::shared_ptr<const ParamLayout> layout_of(std::size_t size) {
+  auto layout = std::make_shared<ParamLayout>();
+  layout->add("w", SegmentKind::weight, {static_cast<std::int64_t>(size)});
+  return layout;
+}
+
+ParametersPtr model(const std::shared_ptr<const ParamLayout>& layout, Rng rng) {
+  Parameters params(layout);
+  for (float& value : params.values()) {
+    value = static_cast<float>(rng.normal());
+  }
+  return share(std::move(params));
+}
+
+RC_GTEST_PROP(Mix, IsOneFusedMultiplyAddPerSourceInOrder, (std::uint16_t seed)) {
+  Rng rng(seed);
+  const std::size_t size = 1 + rng.below(5000);  // crosses the block size and odd tails
+  const auto layout = layout_of(size);
+  const std::vector<ParametersPtr> sources{model(layout, rng.derive("a")), model(layout, rng.derive("b")),
+                                           model(layout, rng.derive("c"))};
+  const std::vector<float> weights{0.2F, 0.5F, 0.3F, 0, 1, 0};
+  const auto mixed = mix(sources, weights);
+  RC_ASSERT(mixed.size() == 2U);
+  for (std::size_t i = 0; i < size; ++i) {
+    float expected = 0;
+    for (std::size_t s = 0; s < 3; ++s) {
+      expected = std::fma(weights[s], sources[s]->values()[i], expected);
+    }
+    RC_ASSERT(mixed[0].values()[i] == expected);
+    RC_ASSERT(mixed[1].values()[i] == sources[1]->values()[i]);
+  }
+}
+
+TEST(Mix, SkipsSourcesWithZeroWeightEvenIfTheyAreBroken) {
+  const auto layout = layout_of(5);
+  Parameters broken(layout);
+  std::fill(broken.values().begin(), broken.values().end(), std::numeric_limits<float>::quiet_NaN());
+  const std::vector<ParametersPtr> sources{model(layout, Rng(1)), share(std::move(broken))};
+  EXPECT_TRUE(mix(sources, std::vector<float>{1, 0}).front().all_finite());
+}
+
+TEST(Mix, RefusesModelsOfDifferentSize) {
+  const std::vector<ParametersPtr> sources{model(layout_of(3), Rng(1)), model(layout_of(4), Rng(1))};
+  EXPECT_THROW((void)mix(sources, std::vector<float>{0.5F, 0.5F}), Error);
+}
+
+TEST(WeightedMean, OfIdenticalModelsIsThatModel) {
+  const auto layout = layout_of(100);
+  const ParametersPtr one = model(layout, Rng(4));
+  const std::vector<ParametersPtr> sources{one, one};
+  const Parameters mean = weighted_mean(sources, std::vector<std::int64_t>{1, 1});
+  EXPECT_TRUE(std::equal(mean.values().begin(), mean.values().end(), one->values().begin()));
+}
+
+TEST(WeightedMean, IgnoresClientsWithZeroExamples) {
+  const auto layout = layout_of(10);
+  const std::vector<ParametersPtr> sources{model(layout, Rng(1)), model(layout, Rng(2))};
+  const Parameters mean = weighted_mean(sources, std::vector<std::int64_t>{0, 7});
+  EXPECT_TRUE(std::equal(mean.values().begin(), mean.values().end(), sources[1]->values().begin()));
+}
+
+RC_GTEST_PROP(WeightedMean, LiesInTheCoordinateWiseHull, (std::uint16_t seed)) {
+  Rng rng(seed);
+  const auto layout = layout_of(50);
+  const std::vector<ParametersPtr> sources{model(layout, rng.derive("a")), model(layout, rng.derive("b"))};
+  const Parameters mean =
+      weighted_mean(sources, std::vector<std::int64_t>{1 + static_cast<std::int64_t>(rng.below(9)), 4});
+  for (std::size_t i = 0; i < 50; ++i) {
+    const auto [low, high] = std::minmax(sources[0]->values()[i], sources[1]->values()[i]);
+    RC_ASSERT(mean.values()[i] >= low - 1e-6F);
+    RC_ASSERT(mean.values()[i] <= high + 1e-6F);
+  }
+}
+
+TEST(WeightedMean, OfNothingIsAnError) {
+  EXPECT_THROW((void)weighted_mean({}, {}), Error);
+  const std::vector<ParametersPtr> one{model(layout_of(2), Rng(1))};
+  EXPECT_THROW((void)weighted_mean(one, std::vector<std::int64_t>{0}), Error);
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,102 @@
+#include "feroma/mapping/match.h"
+
+#include <gtest/gtest.h>
+
+namespace feroma {
+namespace {
+
+const ProfileShape kShape{2, 1, 1, true};
+
+/// A profile whose marginal mean is (x, 0); everything else alike.
+Profile profile_at(double x, double wiggle = 0) {
+  Profile profile;
+  profile.marginal = {{static_cast<float>(x), static_cast<float>(wiggle)}, {1, 1}};
+  profile.per_class = {{{0}, {1}}};
+  profile.prior = {1};
+  profile.num_samples = 400;
+  return profile;
+}
+
+std::vector<Profile> two_groups() {
+  return {profile_at(0, 0.01), profile_at(0.02, -0.01), profile_at(0.01, 0.02),
+          profile_at(5, 0.02), profile_at(5.02, -0.02), profile_at(5.01, 0.01)};
+}
+
+TEST(Match, GaussianOnReliableDistanceSeparatesGroups) {
+  const std::vector<Profile> parents = two_groups();
+  const std::vector<Profile> queries{profile_at(0.015, 0), profile_at(4.99, 0)};
+  std::vector<Profile> pool = parents;
+  pool.insert(pool.end(), queries.begin(), queries.end());
+  const Gauge gauge = fit_gauge(Metric::reliable, kShape, false, {}, pool);
+  const Distances distances = compare(gauge, queries, parents);
+  const WeightRule rule;
+  const Matrix weights = weights_of(rule, distances, kernel_width(rule, distances));
+  EXPECT_NEAR(weights.at(0, 0) + weights.at(0, 1) + weights.at(0, 2), 1, 1e-9);
+  EXPECT_NEAR(weights.at(1, 3) + weights.at(1, 4) + weights.at(1, 5), 1, 1e-9);
+  // Within a group the differences are noise, so nobody dominates.
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_GT(weights.at(0, c), 0.2);
+  }
+}
+
+TEST(Match, ACachedProfileIsNoNearerThanAFreshSample) {
+  const std::vector<Profile> parents = two_groups();
+  const Gauge gauge = fit_gauge(Metric::reliable, kShape, false, {}, parents);
+  const Distances distances = compare(gauge, std::span(parents).first(1), parents);
+  EXPECT_DOUBLE_EQ(distances.squared.at(0, 0), distances.floor.at(0, 0));
+  EXPECT_GT(distances.floor.at(0, 0), 0);
+  EXPECT_EQ(distances.excess().at(0, 0), 0);
+}
+
+TEST(Match, IdenticalProfilesShareEqually) {
+  const std::vector<Profile> same(4, profile_at(1));
+  const Gauge gauge = fit_gauge(Metric::reliable, kShape, false, {}, same);
+  const Distances distances = compare(gauge, same, same);
+  const WeightRule rule;
+  EXPECT_EQ(weights_of(rule, distances, kernel_width(rule, distances)).values, std::vector<double>(16, 0.25));
+}
+
+TEST(Match, LabelFreeGaugeIgnoresClassBlocks) {
+  Profile a = profile_at(0);
+  Profile b = profile_at(0);
+  b.per_class[0].mean[0] = 9;
+  const std::vector<Profile> both{a, b};
+  const Gauge blind = fit_gauge(Metric::euclidean, kShape, true, {}, both);
+  const Gauge full = fit_gauge(Metric::euclidean, kShape, false, {}, both);
+  EXPECT_EQ(compare(blind, std::span(both).first(1), both).squared.at(0, 1), 0);
+  EXPECT_DOUBLE_EQ(compare(full, std::span(both).first(1), both).squared.at(0, 1), 81);
+}
+
+TEST(Match, EveryKernelGivesDifferentWeights) {
+  const std::vector<Profile> parents = two_groups();
+  const std::vector<Profile> query{profile_at(1)};
+  const Gauge gauge = fit_gauge(Metric::euclidean, kShape, false, {}, parents);
+  const Distances distances = compare(gauge, query, parents);
+  std::vector<std::vector<double>> seen;
+  for (const Kernel kernel : {Kernel::softmax, Kernel::inverse, Kernel::gaussian, Kernel::uniform}) {
+    const Matrix weights = weights_of({kernel, 1, 0.5, 0}, distances, kernel_width({kernel, 1, 0.5, 0}, distances));
+    for (const auto& other : seen) {
+      EXPECT_NE(weights.values, other);
+    }
+    seen.push_back(weights.values);
+  }
+}
+
+TEST(Match, WidthAmongParentsIgnoresThemselves) {
+  const std::vector<Profile> parents{profile_at(0), profile_at(2), profile_at(6)};
+  const Gauge gauge = fit_gauge(Metric::euclidean, kShape, true, {}, parents);
+  // Smallest distances to another parent: 2, 2, 4; half the median is 1.
+  EXPECT_DOUBLE_EQ(kernel_width_among({}, gauge, parents), 1);
+  EXPECT_EQ(kernel_width_among({}, gauge, std::span(parents).first(1)), 0);
+}
+
+TEST(Match, ThresholdOfOneOverKKeepsAtLeastOne) {
+  const std::vector<Profile> parents = two_groups();
+  const Gauge gauge = fit_gauge(Metric::euclidean, kShape, true, {}, parents);
+  const Distances distances = compare(gauge, std::span(parents).first(1), parents);
+  const Matrix weights = weights_of({Kernel::inverse, 1, 0.5, 1.0 / 6}, distances, 0);
+  EXPECT_EQ(weights.at(0, 0), 1);
+}
+
+}  // namespace
+}  // namespace feroma

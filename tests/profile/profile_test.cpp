@@ -1,0 +1,121 @@
+#include "feroma/profile/profile.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+constexpr int kClasses = 4;
+
+Rows random_rows(Rng& rng, std::size_t count, int width) {
+  Rows rows{width, {}};
+  for (std::size_t i = 0; i < count * static_cast<std::size_t>(width); ++i) {
+    rows.values.push_back(static_cast<float>(rng.normal()));
+  }
+  return rows;
+}
+
+std::vector<std::int32_t> random_labels(Rng& rng, std::size_t count) {
+  std::vector<std::int32_t> labels(count);
+  for (auto& label : labels) {
+    label = static_cast<std::int32_t>(rng.below(kClasses));
+  }
+  return labels;
+}
+
+TEST(Profile, LengthIsTwoMomentsPerBlock) {
+  EXPECT_EQ((ProfileShape{10, 10, 10, false}.size()), 220U);       // 2 l (1 + U)
+  EXPECT_EQ((ProfileShape{10, 10, 100, false}.size()), 2020U);     // the paper, 100 classes
+  EXPECT_EQ((ProfileShape{100, 100, 100, false}.size()), 20200U);  // the reference implementation, 100 classes
+  EXPECT_EQ((ProfileShape{400, 10, 10, true}.size()), 1010U);
+}
+
+RC_GTEST_PROP(Profile, LabelFreePrefixIgnoresLabels, (std::uint16_t seed)) {
+  Rng rng(seed);
+  const Rows rows = random_rows(rng, 50, 3);
+  std::vector<std::int32_t> labels = random_labels(rng, 50);
+  const ProfileShape shape{3, 3, kClasses, true};
+  for (const Subsampling sub : {Subsampling::off, Subsampling::halves, Subsampling::bernoulli}) {
+    const ProfileRule rule{sub, 3, MissingClass::mask};
+    const auto with = encode(make_profile(rows, rows, labels, kClasses, rule, Rng(7)), shape);
+    const auto without = encode(make_profile(rows, rows, {}, kClasses, rule, Rng(7)), shape);
+    rng.shuffle(std::span(labels));
+    const auto shuffled = encode(make_profile(rows, rows, labels, kClasses, rule, Rng(7)), shape);
+    for (std::size_t i = 0; i < shape.label_free_size(); ++i) {
+      RC_ASSERT(with[i] == without[i]);
+      RC_ASSERT(with[i] == shuffled[i]);
+    }
+  }
+}
+
+RC_GTEST_PROP(Profile, RelabellingPermutesClassBlocksExactly, (std::uint16_t seed)) {
+  Rng rng(seed);
+  const Rows rows = random_rows(rng, 60, 2);
+  const std::vector<std::int32_t> labels = random_labels(rng, 60);
+  std::vector<std::int32_t> rotated = labels;
+  for (auto& label : rotated) {
+    label = (label + 1) % kClasses;
+  }
+  const Profile a = make_profile(rows, rows, labels, kClasses, {}, Rng(1));
+  const Profile b = make_profile(rows, rows, rotated, kClasses, {}, Rng(1));
+  for (std::size_t u = 0; u < kClasses; ++u) {
+    RC_ASSERT(a.per_class[u] == b.per_class[(u + 1) % kClasses]);
+    RC_ASSERT(a.prior[u] == b.prior[(u + 1) % kClasses]);
+  }
+}
+
+TEST(Profile, ClassWithOneSampleIsMissing) {
+  const Rows rows{1, {1, 2, 3}};
+  const std::vector<std::int32_t> labels{0, 0, 1};
+  const Profile minus = make_profile(rows, rows, labels, 3, {Subsampling::off, 3, MissingClass::minus_one}, Rng(1));
+  EXPECT_EQ(minus.per_class[1].mean[0], -1);
+  EXPECT_EQ(minus.per_class[1].std[0], -1);
+  EXPECT_EQ(minus.per_class[2].mean[0], -1);
+  EXPECT_FLOAT_EQ(minus.per_class[0].mean[0], 1.5F);
+  const Profile mask = make_profile(rows, rows, labels, 3, {}, Rng(1));
+  EXPECT_EQ(mask.prior, (std::vector<float>{1, 0, 0}));
+  EXPECT_EQ(mask.per_class[1].mean[0], 0);
+}
+
+TEST(Profile, HalvesPoolTheirRowsAndBernoulliAverages) {
+  Rng rng(5);
+  const Rows rows = random_rows(rng, 200, 1);
+  const std::vector<std::int32_t> labels(200, 0);
+  const Profile off = make_profile(rows, rows, labels, 1, {}, Rng(1));
+  const Profile halves = make_profile(rows, rows, labels, 1, {Subsampling::halves, 3, MissingClass::mask}, Rng(1));
+  const Profile coins = make_profile(rows, rows, labels, 1, {Subsampling::bernoulli, 3, MissingClass::mask}, Rng(1));
+  EXPECT_NE(off.marginal, halves.marginal);
+  EXPECT_NE(off.marginal, coins.marginal);
+  EXPECT_NEAR(off.marginal.mean[0], halves.marginal.mean[0], 0.2);
+  EXPECT_NEAR(off.marginal.std[0], coins.marginal.std[0], 0.2);
+}
+
+TEST(Profile, EncodesInPaperOrderAndDecodesBack) {
+  Profile profile;
+  profile.marginal = {{1, 2}, {3, 4}};
+  profile.per_class = {{{5}, {6}}, {{7}, {8}}};
+  profile.prior = {0.25F, 0.75F};
+  profile.num_samples = 9;
+  const ProfileShape shape{2, 1, 2, true};
+  EXPECT_EQ(encode(profile, shape), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 0.25F, 0.75F}));
+  EXPECT_EQ(decode(encode(profile, shape), shape, 9), profile);
+}
+
+TEST(Profile, DecodeRefusesWrongLengthAndNonFiniteValues) {
+  const ProfileShape shape{1, 1, 1, false};
+  EXPECT_THROW((void)decode(std::vector<float>(3), shape, 1), Error);
+  std::vector<float> values(4);
+  values[2] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW((void)decode(values, shape, 1), Error);
+}
+
+TEST(Profile, OfNoSamplesIsAnError) { EXPECT_THROW((void)make_profile({2, {}}, {2, {}}, {}, 2, {}, Rng(1)), Error); }
+
+}  // namespace
+}  // namespace feroma
