@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace feroma {
+
+/// Who took how much from whom in a round.
+struct MixingRecord {
+  std::string algorithm;  ///< label of the run
+  int round = 0;
+  std::vector<std::uint32_t> receivers;
+  std::vector<std::uint32_t> sources;
+  std::vector<double> weights;  ///< receivers x sources, row by row
+};
+
+/// The profiles behind it, one row per receiver.
+struct ProfileRecord {
+  std::string algorithm;
+  int round = 0;
+  std::size_t rows = 0;
+  std::vector<double> values;  ///< rows x profile length
+};
+
+}  // namespace feroma

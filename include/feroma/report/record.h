@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace feroma {
+
+/// One line of clients.csv.
+struct ClientRecord {
+  std::uint32_t client = 0;
+  int distribution = 0;  ///< true id, for people and oracle metrics
+  std::int64_t num_examples = 0;
+  double loss = 0;
+  double accuracy_before = 0;
+  double accuracy_after = 0;
+  std::string strategy;  ///< global, clustered, personal; empty where the round had no mapping
+};
+
+/// One line of metrics.csv and what else is known of a round.
+struct RoundRecord {
+  std::string algorithm;  ///< label of the run: "feroma-auto", "fedavg"
+  int round = 0;
+  double loss = 0;
+  double accuracy_before = 0;  ///< mean over clients, percent
+  double accuracy_after = 0;
+  double validation_loss = 0;  ///< of what the method would serve each client after the round
+  double validation_accuracy = 0;
+  std::optional<double> global_share;
+  std::optional<double> clustered_share;
+  std::optional<double> personal_share;
+  std::optional<double> mixing_auc;  ///< how well the weights tell same from different distributions
+  std::optional<double> contraction;
+  std::optional<double> column_sum_min;
+  std::optional<double> column_sum_max;
+  double seconds = 0;
+  std::int64_t bytes_up = 0;
+  std::int64_t bytes_down = 0;
+  std::optional<double> epsilon;
+  std::vector<ClientRecord> clients;
+};
+
+/// One object of summary.json's `results`; absent values are written as null.
+struct ResultRecord {
+  std::string label;  ///< unique within the run: "feroma-auto"
+  std::string algorithm;
+  std::string preset;
+  std::int64_t seed = 0;
+  double accuracy = 0;
+  double accuracy_std_clients = 0;
+  double accuracy_worst10 = 0;
+  std::optional<double> accuracy_known;
+  std::optional<double> accuracy_few_label;
+  std::optional<double> accuracy_nearest;
+  std::optional<double> accuracy_best_round;
+  std::string metric = "accuracy";
+  std::optional<double> match_rate;
+  double seconds_total = 0;
+  std::map<std::string, double> seconds;
+  double samples_per_second = 0;
+  double bytes_up_per_client_round = 0;
+  double bytes_down_per_client_round = 0;
+  std::optional<std::int64_t> profile_floats;
+  std::int64_t peak_rss_bytes = 0;
+  std::optional<double> epsilon;
+};
+
+}  // namespace feroma

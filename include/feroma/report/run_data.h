@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "feroma/core/settings.h"
+#include "feroma/report/record.h"
+#include "feroma/report/summary.h"
+
+namespace feroma {
+
+/// Where a round's mixing weights lie; they are read only when they are drawn.
+struct MixingFile {
+  int round = 0;
+  std::vector<std::uint32_t> receivers;
+  std::vector<std::uint32_t> sources;
+  std::filesystem::path file;
+};
+
+/// What happened to one algorithm of a run.
+struct AlgorithmRun {
+  std::string label;
+  std::vector<RoundRecord> rounds;  ///< with their clients
+  std::vector<MixingFile> mixing;
+
+  /// The record of a round, or null.
+  [[nodiscard]] const RoundRecord* find(int round) const;
+};
+
+/// A run directory as its files tell it.
+struct RunData {
+  std::string name;  ///< of the folder
+  std::string config_text;
+  Settings config;
+  std::vector<AlgorithmRun> algorithms;
+  std::optional<Summary> summary;  ///< absent while the run is not finished
+};
+
+/// Reads a run directory, finished or not: a torn last line is ignored, any other damage is an invalid_data error.
+[[nodiscard]] RunData load_run(const std::filesystem::path& folder);
+
+/// The weights of a round, receivers x sources; another shape is an invalid_data error.
+[[nodiscard]] std::vector<double> read_mixing(const MixingFile& mixing);
+
+}  // namespace feroma

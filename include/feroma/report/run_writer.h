@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "feroma/core/settings.h"
+#include "feroma/report/mixing.h"
+#include "feroma/report/record.h"
+
+namespace feroma {
+
+/// How far the growing files of a run go; a checkpoint keeps this, so that a resumed run can cut what came after it.
+struct RunFileSizes {
+  std::uint64_t metrics = 0;
+  std::uint64_t clients = 0;
+  std::uint64_t events = 0;
+  friend bool operator==(const RunFileSizes&, const RunFileSizes&) = default;
+};
+
+/**
+ * Writes metrics.csv, clients.csv, events.jsonl, mixing/ and profiles/ of a run directory. Lines are buffered until
+ * `flush_and_sizes`; what was not flushed belongs to no committed round and is lost with the process.
+ * Owned by one thread.
+ */
+class RunWriter {
+ public:
+  enum class Mode {
+    create,  ///< start the files anew
+    resume,  ///< go on with existing files; call truncate_to next
+  };
+
+  RunWriter(const std::filesystem::path& folder, Mode mode);
+  RunWriter(RunWriter&&) noexcept;
+  ~RunWriter();
+
+  void run_started(const Settings& config);
+  /// One line of metrics.csv, one of clients.csv per client, one event.
+  void round_finished(const RoundRecord& record);
+  /// mixing/<algorithm>-<round>.npy (float32, receivers x sources) and one event.
+  void mixing(const MixingRecord& record);
+  /// profiles/<algorithm>-<round>.npy (float32, receivers x profile length).
+  void profiles(const ProfileRecord& record);
+  void algorithm_finished(const ResultRecord& record);
+  void run_finished(double seconds);
+
+  /// Brings every line to the disk and tells how long the files are now.
+  RunFileSizes flush_and_sizes();
+  /// Cuts the files to what a checkpoint knows; a file that is shorter is an invalid_data error.
+  void truncate_to(const RunFileSizes& sizes);
+
+ private:
+  struct Files;
+  std::filesystem::path folder_;
+  std::unique_ptr<Files> files_;
+};
+
+}  // namespace feroma

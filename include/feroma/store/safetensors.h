@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "feroma/core/archive.h"
+#include "feroma/models/parameters.h"
+
+namespace feroma {
+
+/// A model as it is kept in a file: its tensors and free text about it.
+struct ModelFile {
+  Parameters params;
+  std::map<std::string, std::string> metadata;
+};
+
+/// The content of a safetensors file: one F32 tensor per segment, in the layout's order.
+[[nodiscard]] Bytes safetensors_bytes(const Parameters& params, const std::map<std::string, std::string>& metadata);
+/// Writes the model atomically.
+void write_safetensors(const std::filesystem::path& path, const Parameters& params,
+                       const std::map<std::string, std::string>& metadata);
+
+/// Reads a model that must have exactly the tensors of `layout`; otherwise an invalid_data error names the tensor.
+[[nodiscard]] ModelFile read_safetensors(const std::filesystem::path& path,
+                                         const std::shared_ptr<const ParamLayout>& layout);
+[[nodiscard]] ModelFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name,
+                                          const std::shared_ptr<const ParamLayout>& layout);
+
+}  // namespace feroma

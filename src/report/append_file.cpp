@@ -1,0 +1,45 @@
+#include "report/append_file.h"
+
+#include <fcntl.h>
+
+#include <span>
+
+#include "feroma/core/error.h"
+
+namespace feroma::detail {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+}  // namespace
+
+AppendFile::AppendFile(const std::filesystem::path& path, bool create)
+    : path_(path), file_(path, O_WRONLY | O_APPEND | (create ? O_CREAT | O_TRUNC : 0)) {}
+
+void AppendFile::append(std::string_view text) {
+  buffer_ += text;
+  if (buffer_.size() >= kBufferBytes) {
+    write_buffer();
+  }
+}
+
+std::uint64_t AppendFile::flush() {
+  write_buffer();
+  file_.sync();
+  return file_.size();
+}
+
+void AppendFile::truncate_to(std::uint64_t size) {
+  buffer_.clear();
+  const std::uint64_t now = file_.size();
+  require(size <= now, ErrorCode::invalid_data, "{}: has {} bytes, but the checkpoint counts on {}", path_.string(),
+          now, size);
+  file_.truncate(size);
+}
+
+void AppendFile::write_buffer() {
+  file_.write_all(std::as_bytes(std::span(buffer_)));
+  buffer_.clear();
+}
+
+}  // namespace feroma::detail

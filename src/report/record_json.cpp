@@ -1,0 +1,195 @@
+#include "report/record_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "feroma/core/error.h"
+
+namespace feroma::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The keys of `seconds`, in the order of a round.
+constexpr std::array<const char*, 7> kStages{"data", "train", "profile", "map", "aggregate", "evaluate", "save"};
+
+/// One list of fields serves writing and reading, so the two cannot differ.
+template <class Record, class Visit>
+void visit_round(Record& record, Visit&& visit) {
+  visit("algorithm", record.algorithm);
+  visit("round", record.round);
+  visit("loss", record.loss);
+  visit("accuracy_before", record.accuracy_before);
+  visit("accuracy_after", record.accuracy_after);
+  visit("validation_loss", record.validation_loss);
+  visit("validation_accuracy", record.validation_accuracy);
+  visit("global_share", record.global_share);
+  visit("clustered_share", record.clustered_share);
+  visit("personal_share", record.personal_share);
+  visit("mixing_auc", record.mixing_auc);
+  visit("contraction", record.contraction);
+  visit("column_sum_min", record.column_sum_min);
+  visit("column_sum_max", record.column_sum_max);
+  visit("seconds", record.seconds);
+  visit("bytes_up", record.bytes_up);
+  visit("bytes_down", record.bytes_down);
+  visit("epsilon", record.epsilon);
+}
+
+template <class Record, class Visit>
+void visit_result(Record& record, Visit&& visit) {
+  visit("label", record.label);
+  visit("algorithm", record.algorithm);
+  visit("preset", record.preset);
+  visit("seed", record.seed);
+  visit("accuracy", record.accuracy);
+  visit("accuracy_std_clients", record.accuracy_std_clients);
+  visit("accuracy_worst10", record.accuracy_worst10);
+  visit("accuracy_known", record.accuracy_known);
+  visit("accuracy_few_label", record.accuracy_few_label);
+  visit("accuracy_nearest", record.accuracy_nearest);
+  visit("accuracy_best_round", record.accuracy_best_round);
+  visit("metric", record.metric);
+  visit("match_rate", record.match_rate);
+  visit("seconds_total", record.seconds_total);
+  visit("seconds", record.seconds);
+  visit("samples_per_second", record.samples_per_second);
+  visit("bytes_up_per_client_round", record.bytes_up_per_client_round);
+  visit("bytes_down_per_client_round", record.bytes_down_per_client_round);
+  visit("profile_floats", record.profile_floats);
+  visit("peak_rss_bytes", record.peak_rss_bytes);
+  visit("epsilon", record.epsilon);
+}
+
+Json value_json(const std::string& text) { return text; }
+Json value_json(int value) { return value; }
+Json value_json(std::int64_t value) { return value; }
+// JSON has no infinities; null says that there is no usable value.
+Json value_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+template <class T>
+Json value_json(const std::optional<T>& value) {
+  return value ? value_json(*value) : Json(nullptr);
+}
+Json value_json(const std::map<std::string, double>& seconds) {
+  for (const auto& [stage, value] : seconds) {
+    require(std::find(kStages.begin(), kStages.end(), stage) != kStages.end(), ErrorCode::internal,
+            "[report] seconds has no stage {}", stage);
+  }
+  Json json = Json::object();
+  for (const char* stage : kStages) {
+    const auto found = seconds.find(stage);
+    json[stage] = found == seconds.end() ? Json(nullptr) : value_json(found->second);
+  }
+  return json;
+}
+
+/// Reads one field of an object.
+class FieldReader {
+ public:
+  FieldReader(const Json& json, const std::string& where) : json_(json), where_(where) {
+    require(json.is_object(), ErrorCode::invalid_data, "{}: must be an object", where);
+  }
+
+  template <class T>
+  void operator()(const char* key, T& target) const {
+    const auto found = json_.find(key);
+    require(found != json_.end(), ErrorCode::invalid_data, "{}: {} is missing", where_, key);
+    read(*found, key, target);
+  }
+
+ private:
+  void check(bool good, const char* key, std::string_view rule, const Json& json) const {
+    require(good, ErrorCode::invalid_data, "{}: {} must be {}, got {}", where_, key, rule, json.dump());
+  }
+  void read(const Json& json, const char* key, std::string& target) const {
+    check(json.is_string(), key, "a string", json);
+    target = json.get<std::string>();
+  }
+  void read(const Json& json, const char* key, std::int64_t& target) const {
+    check(json.is_number_integer() &&
+              (!json.is_number_unsigned() || json.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max()),
+          key, "an integer", json);
+    target = json.get<std::int64_t>();
+  }
+  void read(const Json& json, const char* key, int& target) const {
+    std::int64_t wide = 0;
+    read(json, key, wide);
+    check(wide >= std::numeric_limits<int>::min() && wide <= std::numeric_limits<int>::max(), key, "a 32-bit integer",
+          json);
+    target = static_cast<int>(wide);
+  }
+  void read(const Json& json, const char* key, double& target) const {
+    check(json.is_number() || json.is_null(), key, "a number or null", json);
+    target = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+  }
+  template <class T>
+  void read(const Json& json, const char* key, std::optional<T>& target) const {
+    target.reset();
+    if (!json.is_null()) {
+      read(json, key, target.emplace());
+    }
+  }
+  void read(const Json& json, const char* key, std::map<std::string, double>& target) const {
+    check(json.is_object(), key, "an object", json);
+    target.clear();
+    for (const auto& [stage, value] : json.items()) {
+      if (!value.is_null()) {
+        read(value, stage.c_str(), target[stage]);
+      }
+    }
+  }
+
+  const Json& json_;
+  const std::string& where_;
+};
+
+}  // namespace
+
+Json json_of(const RoundRecord& record) {
+  Json json = Json::object();
+  visit_round(record, [&json](const char* key, const auto& value) { json[key] = value_json(value); });
+  return json;
+}
+
+Json json_of(const ResultRecord& record) {
+  Json json = Json::object();
+  visit_result(record, [&json](const char* key, const auto& value) { json[key] = value_json(value); });
+  return json;
+}
+
+Json json_of(const SettingValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+RoundRecord round_of(const Json& json, const std::string& where) {
+  RoundRecord record;
+  visit_round(record, FieldReader(json, where));
+  return record;
+}
+
+ResultRecord result_of(const Json& json, const std::string& where) {
+  ResultRecord record;
+  visit_result(record, FieldReader(json, where));
+  return record;
+}
+
+SettingValue setting_of(const Json& json, const std::string& where) {
+  if (json.is_boolean()) {
+    return json.get<bool>();
+  }
+  if (json.is_number_integer()) {
+    return json.get<std::int64_t>();
+  }
+  if (json.is_number()) {
+    return json.get<double>();
+  }
+  require(json.is_string(), ErrorCode::invalid_data, "{}: must be a boolean, number or string, got {}", where,
+          json.dump());
+  return json.get<std::string>();
+}
+
+}  // namespace feroma::detail

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "feroma/core/settings.h"
+#include "feroma/report/record.h"
+
+namespace feroma::detail {
+
+/// The numbers of a round, without its clients.
+[[nodiscard]] nlohmann::ordered_json json_of(const RoundRecord& record);
+/// A result with the keys of summary.json, in their order; absent and non-finite values are null.
+[[nodiscard]] nlohmann::ordered_json json_of(const ResultRecord& record);
+[[nodiscard]] nlohmann::ordered_json json_of(const SettingValue& value);
+
+/// Read back what json_of wrote; a missing key or a wrong type is an invalid_data error that names `where` and the key.
+[[nodiscard]] RoundRecord round_of(const nlohmann::ordered_json& json, const std::string& where);
+[[nodiscard]] ResultRecord result_of(const nlohmann::ordered_json& json, const std::string& where);
+[[nodiscard]] SettingValue setting_of(const nlohmann::ordered_json& json, const std::string& where);
+
+}  // namespace feroma::detail

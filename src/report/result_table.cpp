@@ -1,0 +1,86 @@
+#include "report/result_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+namespace feroma::detail {
+namespace {
+
+using Value = std::optional<double>;
+
+struct ColumnRule {
+  const char* title;
+  const char* help;
+  Better better;
+  const char* format;
+  std::function<Value(const ResultRecord&)> get;
+};
+
+const std::vector<ColumnRule>& rules() {
+  static const std::vector<ColumnRule> kRules{
+      {"accuracy", "Mean over test clients in percent, each served the way the method serves it.", Better::higher,
+       "{:.2f}", [](const ResultRecord& r) -> Value { return r.accuracy; }},
+      {"± clients", "Standard deviation of the accuracy between test clients.", Better::neither, "{:.2f}",
+       [](const ResultRecord& r) -> Value { return r.accuracy_std_clients; }},
+      {"worst 10 %", "Mean accuracy of the tenth of the clients that fares worst.", Better::higher, "{:.2f}",
+       [](const ResultRecord& r) -> Value { return r.accuracy_worst10; }},
+      {"known", "Accuracy if every test client were told which training client it is.", Better::higher, "{:.2f}",
+       [](const ResultRecord& r) { return r.accuracy_known; }},
+      {"few labels", "Accuracy if a few labelled samples may be used to choose the model.", Better::higher, "{:.2f}",
+       [](const ResultRecord& r) { return r.accuracy_few_label; }},
+      {"nearest", "Accuracy with the model of the single nearest profile.", Better::higher, "{:.2f}",
+       [](const ResultRecord& r) { return r.accuracy_nearest; }},
+      {"best round", "Accuracy with the models of the round that validated best.", Better::higher, "{:.2f}",
+       [](const ResultRecord& r) { return r.accuracy_best_round; }},
+      {"match", "Share of test clients that got a model of the right distribution.", Better::higher, "{:.0f} %",
+       [](const ResultRecord& r) -> Value { return r.match_rate ? Value(100.0 * *r.match_rate) : Value(); }},
+      {"seconds", "Time of the whole run of this algorithm.", Better::lower, "{:.1f}",
+       [](const ResultRecord& r) -> Value { return r.seconds_total; }},
+  };
+  return kRules;
+}
+
+}  // namespace
+
+std::optional<double> ResultColumn::best() const {
+  std::vector<double> present;
+  for (const Value& value : values) {
+    if (value) {
+      present.push_back(*value);
+    }
+  }
+  if (better == Better::neither || present.size() < 2) {
+    return std::nullopt;
+  }
+  const auto [least, most] = std::minmax_element(present.begin(), present.end());
+  if (*least == *most) {
+    return std::nullopt;
+  }
+  return better == Better::higher ? *most : *least;
+}
+
+std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) {
+  std::vector<ResultColumn> columns;
+  for (const ColumnRule& rule : rules()) {
+    ResultColumn column{rule.title, rule.help, rule.better, {}, {}};
+    for (const ResultRecord& result : results) {
+      Value value = rule.get(result);
+      if (value && !std::isfinite(*value)) {
+        value.reset();
+      }
+      column.texts.push_back(value ? fmt::format(fmt::runtime(rule.format), *value) : "-");
+      column.values.push_back(value);
+    }
+    columns.push_back(std::move(column));
+  }
+  if (!results.empty() && results.front().metric != "accuracy") {
+    columns.front().title = results.front().metric;  // multi-label data: AUROC stands in these fields
+  }
+  return columns;
+}
+
+}  // namespace feroma::detail

@@ -1,0 +1,137 @@
+#include "feroma/report/run_writer.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/core/npy.h"
+#include "report/append_file.h"
+#include "report/csv.h"
+#include "report/record_json.h"
+
+namespace feroma {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// An absent value is an empty field, a present one the shortest text that reads back to the same number.
+std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+std::string metrics_line(const RoundRecord& r) {
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", detail::csv_field(r.algorithm), r.round, r.loss,
+                     r.accuracy_before, r.accuracy_after, optional_text(r.global_share),
+                     optional_text(r.clustered_share), optional_text(r.personal_share), r.seconds, r.bytes_up,
+                     r.bytes_down, optional_text(r.epsilon));
+}
+
+std::string client_line(const RoundRecord& r, const ClientRecord& c) {
+  return fmt::format("{},{},{},{},{},{},{},{},{}\n", detail::csv_field(r.algorithm), r.round, c.client, c.distribution,
+                     c.num_examples, c.loss, c.accuracy_before, c.accuracy_after, detail::csv_field(c.strategy));
+}
+
+/// "mixing/feroma-auto-6.npy", relative to the run's folder.
+std::string array_file(std::string_view kind, const std::string& algorithm, int round) {
+  require(is_file_name(algorithm), ErrorCode::invalid_config,
+          "[report] label must be usable as a file name, got \"{}\"", algorithm);
+  return fmt::format("{}/{}-{}.npy", kind, algorithm, round);
+}
+
+void write_array(const std::filesystem::path& path, const std::vector<double>& values, std::size_t rows) {
+  require(rows > 0 && values.size() % rows == 0, ErrorCode::internal, "[report] {} values do not fill {} rows",
+          values.size(), rows);
+  std::vector<float> narrow(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    narrow[i] = static_cast<float>(values[i]);
+  }
+  const std::array<std::int64_t, 2> shape{static_cast<std::int64_t>(rows),
+                                          static_cast<std::int64_t>(values.size() / rows)};
+  write_file_atomically(path, npy_bytes(narrow, shape));
+}
+
+}  // namespace
+
+struct RunWriter::Files {
+  detail::AppendFile metrics;
+  detail::AppendFile clients;
+  detail::AppendFile events;
+
+  void event(const char* name, const Json& fields) {
+    Json line{{"event", name}};
+    line.update(fields);
+    // A label that is not UTF-8 must not end a run that has worked for hours.
+    events.append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+};
+
+RunWriter::RunWriter(const std::filesystem::path& folder, Mode mode) : folder_(folder) {
+  const bool create = mode == Mode::create;
+  for (const char* name : {"", "mixing", "profiles", "models", "checkpoint"}) {
+    const std::filesystem::path part = folder / name;
+    make_writable_folder(part);
+    remove_unfinished_writes(part);
+  }
+  files_ = std::make_unique<Files>(Files{detail::AppendFile(folder / "metrics.csv", create),
+                                         detail::AppendFile(folder / "clients.csv", create),
+                                         detail::AppendFile(folder / "events.jsonl", create)});
+  if (create) {
+    files_->metrics.append(fmt::format("{}\n", detail::kMetricsHeader));
+    files_->clients.append(fmt::format("{}\n", detail::kClientsHeader));
+  }
+}
+
+RunWriter::RunWriter(RunWriter&&) noexcept = default;
+RunWriter::~RunWriter() = default;
+
+void RunWriter::run_started(const Settings& config) {
+  Json values = Json::object();
+  for (const auto& [key, setting] : config) {
+    values[key] = detail::json_of(setting.value);
+  }
+  files_->event("run_started", {{"config", std::move(values)}});
+}
+
+void RunWriter::round_finished(const RoundRecord& record) {
+  files_->metrics.append(metrics_line(record));
+  for (const ClientRecord& client : record.clients) {
+    files_->clients.append(client_line(record, client));
+  }
+  files_->event("round_finished", detail::json_of(record));
+}
+
+void RunWriter::mixing(const MixingRecord& record) {
+  require(record.weights.size() == record.receivers.size() * record.sources.size(), ErrorCode::internal,
+          "[report] mixing must be {} x {}, got {} weights", record.receivers.size(), record.sources.size(),
+          record.weights.size());
+  const std::string file = array_file("mixing", record.algorithm, record.round);
+  write_array(folder_ / file, record.weights, record.receivers.size());
+  files_->event("mixing", {{"algorithm", record.algorithm},
+                           {"round", record.round},
+                           {"receivers", record.receivers},
+                           {"sources", record.sources},
+                           {"file", file}});
+}
+
+void RunWriter::profiles(const ProfileRecord& record) {
+  write_array(folder_ / array_file("profiles", record.algorithm, record.round), record.values, record.rows);
+}
+
+void RunWriter::algorithm_finished(const ResultRecord& record) {
+  files_->event("algorithm_finished", detail::json_of(record));
+}
+
+void RunWriter::run_finished(double seconds) { files_->event("run_finished", {{"seconds", seconds}}); }
+
+RunFileSizes RunWriter::flush_and_sizes() {
+  return {files_->metrics.flush(), files_->clients.flush(), files_->events.flush()};
+}
+
+void RunWriter::truncate_to(const RunFileSizes& sizes) {
+  files_->metrics.truncate_to(sizes.metrics);
+  files_->clients.truncate_to(sizes.clients);
+  files_->events.truncate_to(sizes.events);
+}
+
+}  // namespace feroma

@@ -1,0 +1,165 @@
+#include "feroma/report/html.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "feroma/core/files.h"
+#include "src/report/heat_map.h"
+#include "src/report/line_chart.h"
+#include "src/report/markup.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+#include "tests/report/sample_run.h"
+
+namespace feroma {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+using testing::SampleRun;
+using testing::TempFolder;
+
+std::string page_of(const SampleRun& sample) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "demo", sample);
+  return read_text(write_html_report(folder / "demo"));
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) {
+    ++found;
+  }
+  return found;
+}
+
+nlohmann::ordered_json data_of(const std::string& page) {
+  const std::string start = "<script type=\"application/json\" id=\"run-data\">";
+  const std::size_t begin = page.find(start) + start.size();
+  return nlohmann::ordered_json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+TEST(HtmlReport, ShowsTableCurvesStrategiesAndMixing) {
+  const std::string page = page_of({});
+  EXPECT_TRUE(holds(page, "<title>demo · Feroma report</title>"));
+  EXPECT_TRUE(holds(page, "<li>clients <b>10</b></li>"));
+  EXPECT_TRUE(holds(page, "<td class=\"best\"><b>84.00</b></td>"));
+  EXPECT_EQ(count(page, "<path class=\"curve "), 4U);  // two algorithms, before and after
+  EXPECT_EQ(count(page, "<path class=\"curve s0 c0 before\""), 1U);
+  EXPECT_EQ(count(page, "aria-label=\"Strategy shares of"), 1U);  // only feroma has shares
+  EXPECT_EQ(count(page, "<figure data-mixing="), 1U);
+  EXPECT_EQ(count(page, "{{"), 0U);
+}
+
+TEST(HtmlReport, LoadsNothingFromElsewhere) {
+  const std::string page = page_of({});
+  for (const char* part : {"http:", "https:", "src=", "<link", "@import", "url("}) {
+    EXPECT_EQ(count(page, part), 0U) << part;
+  }
+}
+
+TEST(HtmlReport, EscapesNames) {
+  const std::string evil = "feroma<script>alert(1)<!--";
+  const TempFolder folder;
+  RoundRecord round;
+  round.algorithm = evil;
+  round.round = 1;
+  RunWriter writer(folder.path(), RunWriter::Mode::create);
+  writer.round_finished(round);
+  (void)writer.flush_and_sizes();
+  write_file_atomically(folder / "config.toml", std::string_view("[scenario]\ndataset = \"<i>&\"\n"));
+  write_summary(folder / "summary.json",
+                {{}, {testing::sample_result(evil, 50), testing::sample_result("a&\"b'", 40)}});
+  const std::string page = read_text(write_html_report(folder.path()));
+  for (const char* part : {"<script>alert", "<!--", "<i>&"}) {
+    EXPECT_EQ(count(page, part), 0U) << part;
+  }
+  EXPECT_TRUE(holds(page, "feroma&lt;script&gt;alert(1)&lt;!--"));
+  EXPECT_TRUE(holds(page, "dataset <b>&lt;i&gt;&amp;</b>"));
+  EXPECT_TRUE(holds(page, "a&amp;&quot;b&#39;"));
+  EXPECT_EQ(data_of(page)["accuracy"]["series"][0]["label"], evil);
+}
+
+TEST(HtmlReport, AnUnfinishedRunHasAPageToo) {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  std::filesystem::remove(folder / "summary.json");
+  EXPECT_TRUE(holds(read_text(write_html_report(folder.path())), "The run has not finished"));
+}
+
+TEST(HtmlReportSlow, SixAlgorithmsAndAHundredClientsFitInThreeMegabytes) {
+  SampleRun sample;
+  sample.clients = 100;
+  sample.rounds = 20;
+  sample.algorithms = {"feroma-auto", "feroma-paper", "feroma-reference", "cluster-a", "cluster-b", "cluster-c"};
+  const std::string page = page_of(sample);
+  EXPECT_LT(page.size(), std::size_t{3} << 20);
+  EXPECT_EQ(data_of(page)["mixing"].size(), 6U);
+}
+
+TEST(HeatMap, KeepsWeightsPerMilleInTwoDigits) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), RunWriter::Mode::create);
+  writer.mixing({"a", 2, {4, 5}, {4, 6}, {1.0, 0.0, 0.25, 0.0004}});
+  AlgorithmRun run{"a", {}, {{2, {4, 5}, {4, 6}, folder / "mixing/a-2.npy"}}};
+  // 1000 = 27 * 36 + 28 and 250 = 6 * 36 + 34.
+  EXPECT_EQ(detail::heat_map_json(run, 100)["rounds"][0]["weights"], "rs006y00");
+}
+
+TEST(HeatMap, SourcesShowTheDataTheyWereTrainedOn) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), RunWriter::Mode::create);
+  writer.mixing({"a", 2, {0, 1}, {0, 1}, {1, 0, 0, 1}});
+  AlgorithmRun run{"a", {}, {{2, {0, 1}, {0, 1}, folder / "mixing/a-2.npy"}}};
+  for (const int round : {1, 2}) {
+    RoundRecord record;
+    record.round = round;
+    record.clients = {{0, 10 + round, 1, 0, 0, 0, ""}};
+    run.rounds.push_back(record);
+  }
+  const auto json = detail::heat_map_json(run, 100)["rounds"][0];
+  EXPECT_EQ(json["receiver_distributions"].dump(), "[12,0]");
+  EXPECT_EQ(json["source_distributions"].dump(), "[11,0]");
+}
+
+TEST(HeatMap, LeavesOutRoundsBeyondTheBudgetButNeverTheLast) {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  const RunData run = load_run(folder.path());  // rounds 4..8 with 100 weights each
+  const auto json = detail::heat_map_json(run.algorithms[0], 250);
+  ASSERT_EQ(json["rounds"].size(), 3U);
+  EXPECT_EQ(json["rounds"][0]["round"], 4);
+  EXPECT_EQ(json["rounds"][2]["round"], 8);
+  EXPECT_EQ(json["of"], 5);
+}
+
+TEST(LineChart, FindsTheRoundsInWhichDataChanged) {
+  AlgorithmRun run{"a", {}, {}};
+  const std::vector<int> distributions{1, 1, 2, 2, 1};
+  for (int round = 1; round <= 5; ++round) {
+    RoundRecord record;
+    record.round = round;
+    record.clients = {{0, distributions[static_cast<std::size_t>(round - 1)], 1, 0, 0, 0, ""}};
+    run.rounds.push_back(record);
+  }
+  EXPECT_EQ(detail::curves_of(std::vector{run}).drifts, (std::vector<int>{3, 5}));
+}
+
+TEST(LineChart, AMissingRoundBreaksTheCurve) {
+  detail::CurveData data{1, 3, {{"a", {50.0, std::nullopt, 60.0}, {std::nullopt, std::nullopt, std::nullopt}}}, {}};
+  const std::string svg = detail::line_chart_svg(data);
+  EXPECT_EQ(count(svg, "<path"), 1U);
+  EXPECT_TRUE(holds(svg, "d=\"M44.0 300.0M984.0 12.0h0\""));
+}
+
+TEST(LineChart, WithoutNumbersIsStillAChart) { EXPECT_TRUE(holds(detail::line_chart_svg({}), "</svg>")); }
+
+TEST(Markup, WhatIsPutInIsNotLookedAtAgain) {
+  EXPECT_EQ(detail::fill_template("<{{a}}-{{b}}>", {{"a", "{{b}}"}, {"b", "x"}}), "<{{b}}-x>");
+  EXPECT_TRUE(holds(error_of(ErrorCode::internal, [] { (void)detail::fill_template("{{a}}", {}); }), "unknown part a"));
+  EXPECT_TRUE(holds(error_of(ErrorCode::internal, [] { (void)detail::fill_template("{{a", {}); }), "open {{"));
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,101 @@
+#include "feroma/report/run_data.h"
+
+#include <gtest/gtest.h>
+
+#include "feroma/core/files.h"
+#include "feroma/core/npy.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+#include "tests/report/sample_run.h"
+
+namespace feroma {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+using testing::SampleRun;
+using testing::TempFolder;
+
+/// A small run whose file `name` has `from` replaced by `to`; what load_run says of it.
+std::string refusal(const std::string& name, const std::string& from, const std::string& to) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "run", {});
+  std::string text = read_text(folder / "run" / name);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  write_file_atomically(folder / "run" / name, text);
+  return error_of(ErrorCode::invalid_data, [&] { (void)load_run(folder / "run"); });
+}
+
+TEST(RunData, TellsWhatTheFilesHold) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "demo", {});
+  const RunData run = load_run(folder / "demo/");
+  EXPECT_EQ(run.name, "demo");
+  ASSERT_EQ(run.algorithms.size(), 2U);
+  EXPECT_EQ(run.algorithms[0].label, "feroma-auto");
+  EXPECT_EQ(run.algorithms[0].rounds.size(), 8U);
+  EXPECT_EQ(run.algorithms[0].rounds[4].clients.size(), 10U);
+  EXPECT_EQ(run.algorithms[0].rounds[4].clients[3].distribution, testing::sample_distribution({}, 3, 5));
+  EXPECT_EQ(run.algorithms[0].rounds[4].clients[3].strategy, "clustered");
+  EXPECT_EQ(run.algorithms[0].rounds[4].contraction, 0.5);
+  EXPECT_EQ(run.algorithms[0].find(5), &run.algorithms[0].rounds[4]);
+  EXPECT_EQ(run.algorithms[0].find(9), nullptr);
+  ASSERT_EQ(run.algorithms[0].mixing.size(), 5U);
+  EXPECT_EQ(run.algorithms[0].mixing[0].round, 4);
+  EXPECT_EQ(read_mixing(run.algorithms[0].mixing[0]).size(), 100U);
+  EXPECT_TRUE(run.algorithms[1].mixing.empty());
+  EXPECT_EQ(run.algorithms[1].rounds[0].global_share, std::nullopt);
+  ASSERT_TRUE(run.summary.has_value());
+  EXPECT_EQ(run.summary->results.size(), 2U);
+}
+
+TEST(RunData, AnUnfinishedRunHasNoSummaryAndMayEndInATornLine) {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  std::filesystem::remove(folder / "summary.json");
+  for (const char* name : {"events.jsonl", "clients.csv"}) {
+    const std::string text = read_text(folder / name);
+    write_file_atomically(folder / name, text.substr(0, text.size() - 5));
+  }
+  const RunData run = load_run(folder.path());
+  EXPECT_FALSE(run.summary.has_value());
+  EXPECT_EQ(run.algorithms[1].rounds.back().clients.size(), 9U);
+}
+
+TEST(RunData, DamageNamesFileAndLine) {
+  EXPECT_TRUE(
+      holds(refusal("events.jsonl", "{\"event\":\"round", "{event:\"round"), "events.jsonl:2: is not an event"));
+  EXPECT_TRUE(holds(refusal("events.jsonl", "\"loss\":", "\"lost\":"), "events.jsonl:2: loss is missing"));
+  EXPECT_TRUE(
+      holds(refusal("events.jsonl", "\"receivers\":[0", "\"receivers\":[-1"), "receivers must hold client ids"));
+  EXPECT_TRUE(holds(refusal("clients.csv", "algorithm,round", "round,algorithm"), "clients.csv: must start with"));
+  EXPECT_TRUE(holds(refusal("clients.csv", "feroma-auto,1,0,", "feroma-auto,1,x,"), "clients.csv:2: must be a number"));
+  EXPECT_TRUE(
+      holds(refusal("clients.csv", "feroma-auto,1,0,", "feroma-auto,1,"), "clients.csv:2: must have 9 columns"));
+}
+
+TEST(RunData, AMixingEventCannotNameAFileElsewhere) {
+  EXPECT_TRUE(holds(refusal("events.jsonl", "\"event\":\"mixing\",\"algorithm\":\"feroma-auto\"",
+                            "\"event\":\"mixing\",\"algorithm\":\"../x\""),
+                    "mixing must name an algorithm and a round"));
+}
+
+TEST(RunData, MixingMustHaveTheShapeOfItsEvent) {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  const RunData run = load_run(folder.path());
+  write_file_atomically(folder / "mixing/feroma-auto-4.npy",
+                        npy_bytes(std::vector<float>(9), std::vector<std::int64_t>{3, 3}));
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { (void)read_mixing(run.algorithms[0].mixing[0]); }),
+                    "must be 10 receivers x 10 sources"));
+}
+
+TEST(RunData, AFolderWithoutARunIsAnIoError) {
+  const TempFolder folder;
+  EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { (void)load_run(folder.path()); }), "config.toml"));
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,209 @@
+#include "feroma/report/run_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "feroma/core/files.h"
+#include "feroma/core/npy.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+#include "tests/report/sample_run.h"
+
+namespace feroma {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::error_of;
+using testing::holds;
+using testing::TempFolder;
+using Mode = RunWriter::Mode;
+
+RoundRecord mapped_round() {
+  RoundRecord record;
+  record.algorithm = "feroma-auto";
+  record.round = 6;
+  record.loss = 0.25;
+  record.accuracy_before = 71.5;
+  record.accuracy_after = 80.1;
+  record.global_share = 0.0;
+  record.clustered_share = 0.75;
+  record.personal_share = 0.25;
+  record.contraction = 0.5;
+  record.seconds = 1.5;
+  record.bytes_up = 1000;
+  record.bytes_down = 2000;
+  record.epsilon = 0.1;
+  record.clients = {{3, 2, 1600, 0.3, 70.0, 80.0, "clustered"}, {7, 1, 10, 1e-7, 0.0, 100.0, ""}};
+  return record;
+}
+
+std::vector<ordered_json> events_of(const std::filesystem::path& folder) {
+  std::vector<ordered_json> events;
+  std::istringstream lines(read_text(folder / "events.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    events.push_back(ordered_json::parse(line));
+  }
+  return events;
+}
+
+TEST(RunWriter, CsvFilesHaveTheContractsColumnsAndShortestNumbers) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  writer.round_finished(mapped_round());
+  RoundRecord plain;
+  plain.algorithm = "fedavg";
+  plain.round = 1;
+  writer.round_finished(plain);
+  (void)writer.flush_and_sizes();
+  EXPECT_EQ(read_text(folder / "metrics.csv"),
+            "algorithm,round,loss,accuracy_before,accuracy_after,global_share,clustered_share,personal_share,seconds,"
+            "bytes_up,bytes_down,epsilon\n"
+            "feroma-auto,6,0.25,71.5,80.1,0,0.75,0.25,1.5,1000,2000,0.1\n"
+            "fedavg,1,0,0,0,,,,0,0,0,\n");
+  EXPECT_EQ(read_text(folder / "clients.csv"),
+            "algorithm,round,client,distribution,num_examples,loss,accuracy_before,accuracy_after,strategy\n"
+            "feroma-auto,6,3,2,1600,0.3,70,80,clustered\n"
+            "feroma-auto,6,7,1,10,1e-07,0,100,\n");
+}
+
+TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  writer.run_started(
+      {{"scenario.clients", {std::int64_t{20}, "a.toml:1"}}, {"scenario.level", {std::string("low"), ""}}});
+  writer.round_finished(mapped_round());
+  writer.mixing({"feroma-auto", 6, {3, 7}, {7}, {1.0, 0.5}});
+  writer.algorithm_finished(testing::sample_result("feroma-auto", 84));
+  writer.run_finished(2.5);
+  (void)writer.flush_and_sizes();
+  const std::vector<ordered_json> events = events_of(folder.path());
+  ASSERT_EQ(events.size(), 5U);
+  EXPECT_EQ(events[0].dump(), R"({"event":"run_started","config":{"scenario.clients":20,"scenario.level":"low"}})");
+  EXPECT_EQ(
+      events[1].dump(),
+      R"({"event":"round_finished","algorithm":"feroma-auto","round":6,"loss":0.25,"accuracy_before":71.5,)"
+      R"("accuracy_after":80.1,"validation_loss":0.0,"validation_accuracy":0.0,"global_share":0.0,)"
+      R"("clustered_share":0.75,"personal_share":0.25,"mixing_auc":null,"contraction":0.5,)"
+      R"("column_sum_min":null,"column_sum_max":null,"seconds":1.5,"bytes_up":1000,"bytes_down":2000,"epsilon":0.1})");
+  EXPECT_EQ(events[2].dump(),
+            R"({"event":"mixing","algorithm":"feroma-auto","round":6,"receivers":[3,7],"sources":[7],)"
+            R"("file":"mixing/feroma-auto-6.npy"})");
+  EXPECT_EQ(events[3]["event"], "algorithm_finished");
+  EXPECT_EQ(events[3]["accuracy"], 84.0);
+  EXPECT_EQ(events[4].dump(), R"({"event":"run_finished","seconds":2.5})");
+}
+
+TEST(RunWriter, ArraysAreFloat32WithOneRowPerReceiver) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  writer.mixing({"a", 6, {3, 7}, {7, 8, 9}, {0.5, 0.25, 0.25, 1, 0, 0}});
+  writer.profiles({"a", 6, 2, {1, 2, 3, 4}});
+  const NpyArray mixing = read_npy(folder / "mixing/a-6.npy");
+  EXPECT_EQ(mixing.shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(mixing.as<float>(), (std::vector<float>{0.5F, 0.25F, 0.25F, 1, 0, 0}));
+  EXPECT_EQ(read_npy(folder / "profiles/a-6.npy").shape, (std::vector<std::int64_t>{2, 2}));
+}
+
+TEST(RunWriter, LabelsWithCommasAreQuoted) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  RoundRecord record;
+  record.algorithm = "a,\"b\"";
+  writer.round_finished(record);
+  (void)writer.flush_and_sizes();
+  EXPECT_TRUE(holds(read_text(folder / "metrics.csv"), "\n\"a,\"\"b\"\"\",0,"));
+}
+
+TEST(RunWriter, NotANumberIsNullInEvents) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  RoundRecord record;
+  record.loss = std::numeric_limits<double>::quiet_NaN();
+  writer.round_finished(record);
+  (void)writer.flush_and_sizes();
+  EXPECT_TRUE(events_of(folder.path())[0]["loss"].is_null());
+  EXPECT_TRUE(holds(read_text(folder / "metrics.csv"), ",0,nan,"));
+}
+
+TEST(RunWriter, AResumedRunHasTheBytesOfAnUndisturbedOne) {
+  const TempFolder whole;
+  const TempFolder torn;
+  RoundRecord second = mapped_round();
+  second.round = 7;
+  {
+    RunWriter writer(whole.path(), Mode::create);
+    writer.round_finished(mapped_round());
+    writer.round_finished(second);
+    (void)writer.flush_and_sizes();
+  }
+  RunFileSizes committed;
+  {
+    RunWriter writer(torn.path(), Mode::create);
+    writer.round_finished(mapped_round());
+    committed = writer.flush_and_sizes();
+    writer.round_finished(second);
+    writer.run_finished(1);
+    (void)writer.flush_and_sizes();
+    writer.run_finished(2);  // never flushed: lost
+  }
+  RunWriter writer(torn.path(), Mode::resume);
+  writer.truncate_to(committed);
+  EXPECT_EQ(writer.flush_and_sizes(), committed);
+  writer.round_finished(second);
+  (void)writer.flush_and_sizes();
+  for (const char* file : {"metrics.csv", "clients.csv", "events.jsonl"}) {
+    EXPECT_EQ(read_text(torn / file), read_text(whole / file)) << file;
+  }
+}
+
+TEST(RunWriter, CreateStartsAnewAndClearsUnfinishedWrites) {
+  const TempFolder folder;
+  {
+    RunWriter writer(folder.path(), Mode::create);
+    writer.round_finished(mapped_round());
+    (void)writer.flush_and_sizes();
+  }
+  folder.write("mixing/.a-6.npy.1-2.unfinished", {});
+  RunWriter writer(folder.path(), Mode::create);
+  EXPECT_EQ(writer.flush_and_sizes().events, 0U);
+  EXPECT_FALSE(std::filesystem::exists(folder / "mixing/.a-6.npy.1-2.unfinished"));
+}
+
+TEST(RunWriter, ResumeNeedsTheFilesAndAllTheirBytes) {
+  const TempFolder folder;
+  EXPECT_TRUE(
+      holds(error_of(ErrorCode::io, [&] { RunWriter(folder.path(), Mode::resume); }), "metrics.csv: cannot open"));
+  { (void)RunWriter(folder.path(), Mode::create).flush_and_sizes(); }
+  RunWriter writer(folder.path(), Mode::resume);
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data,
+                             [&] {
+                               writer.truncate_to({100000, 0, 0});
+                             }),
+                    "but the checkpoint counts on 100000"));
+}
+
+TEST(RunWriter, RefusesLabelsAndShapesThatCannotBe) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  EXPECT_EQ(error_of(ErrorCode::invalid_config,
+                     [&] {
+                       writer.mixing({"../x", 1, {0}, {0}, {1}});
+                     }),
+            "[report] label must be usable as a file name, got \"../x\"");
+  EXPECT_EQ(error_of(ErrorCode::internal,
+                     [&] {
+                       writer.mixing({"a", 1, {0, 1}, {0}, {1}});
+                     }),
+            "[report] mixing must be 2 x 1, got 1 weights");
+  EXPECT_EQ(error_of(ErrorCode::internal,
+                     [&] {
+                       writer.profiles({"a", 1, 2, {1, 2, 3}});
+                     }),
+            "[report] 3 values do not fill 2 rows");
+}
+
+}  // namespace
+}  // namespace feroma
