@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "feroma/algorithms/predictor.h"
+#include "feroma/client/context.h"
+#include "feroma/core/ids.h"
+#include "feroma/mapping/matrix.h"
+#include "feroma/models/archive.h"
+#include "feroma/models/message.h"
+#include "feroma/models/spec.h"
+
+namespace feroma {
+
+/// What an algorithm is told before the first round.
+struct ServerContext {
+  ModelSpec model;
+  ParametersPtr initial;
+  FitOptions fit;
+  Rng rng{0};  ///< the algorithm's own stream
+  /// Reads a model file with the run's layout; for encoders that are given as a file.
+  std::function<ParametersPtr(const std::string& path)> load_model;
+};
+
+/// How a test client is served; an algorithm that cannot serve a policy returns null and the result is N/A.
+enum class TestPolicy {
+  native,             ///< the method's own rule for an unlabelled client
+  known_association,  ///< test client k is training client k
+  nearest_signature,  ///< the single nearest profile's model
+  few_label,          ///< a few labelled samples may be used to choose
+};
+
+/// Whether a client's mixture is one model, a few, or nearly all (effective parents 1 / sum w^2).
+enum class Strategy { global, clustered, personal };
+inline constexpr std::array<std::string_view, 3> kStrategyNames{"global", "clustered", "personal"};
+
+/// Who took how much from whom in a round, and the profiles behind it; what the report draws.
+struct RoundTrace {
+  std::vector<ClientId> receivers;
+  std::vector<ClientId> sources;
+  Matrix mixing;                     ///< receivers x sources, rows sum to 1; empty where the round had no mapping
+  Matrix profiles;                   ///< receivers x profile length; empty without profiles
+  std::vector<Strategy> strategies;  ///< one per receiver
+  double contraction = 0;            ///< how much disagreement between models survives the mixing
+  double column_sum_min = 0;
+  double column_sum_max = 0;
+};
+
+/// A model the method would hand out after the last round, and what is known of it.
+struct ServedModel {
+  std::optional<ClientId> client;  ///< whose data it was trained on; absent for a global model
+  ParametersPtr model;
+  std::vector<float> profile;
+  std::int64_t num_examples = 0;
+};
+
+/// A test client as a method may see it: unlabelled data, and a few labelled samples where the policy allows them.
+struct TestContext {
+  ClientId id{};
+  const View& data;
+  const View* few_labels = nullptr;  ///< null except under few_label
+  Rng rng;
+  Trainer& trainer;
+  StageSeconds& seconds;
+};
+
+/**
+ * A federated algorithm. The round loop calls, for each phase of a round: downlink for every participant, client_step
+ * on some worker or machine, then uplink once with all answers in client-id order.
+ */
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+
+  virtual void init(const ServerContext& context) = 0;
+  /// Message exchanges in this round; the last one trains.
+  [[nodiscard]] virtual int phases(Round round) const;
+  /// What the server sends to `client`. Const: may be called for several clients at once.
+  [[nodiscard]] virtual Message downlink(Round round, int phase, ClientId client) const = 0;
+  /// The client's part. Const, because it may run on another thread or machine.
+  [[nodiscard]] virtual Message client_step(Round round, int phase, ClientContext& context,
+                                            const Message& received) const = 0;
+  /// The server's part: aggregation, mapping, clustering. `answers` holds those who answered.
+  virtual void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) = 0;
+  /// Rounds after the scheduled ones, on the last round's data.
+  [[nodiscard]] virtual int extra_rounds() const;
+  /// Called on the client before the first phase of a round in which its data version changed.
+  virtual void on_window_change(ClientContext& context) const;
+  [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const = 0;
+  /// What happened in the last finished round.
+  [[nodiscard]] virtual const RoundTrace* trace() const;
+  /// The models behind `predictor`, for the model store.
+  [[nodiscard]] virtual std::vector<ServedModel> served() const = 0;
+  /// Floats a client's profile costs on the wire; absent for methods without one.
+  [[nodiscard]] virtual std::optional<std::int64_t> profile_floats() const;
+
+  /// Server state, complete: load(save(x)) continues bit for bit. `init` was called before `load`.
+  virtual void save(ModelWriter& out) const = 0;
+  virtual void load(ModelReader& in) = 0;
+};
+
+}  // namespace feroma

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "feroma/algorithms/feroma_options.h"
+#include "feroma/client/trainer.h"
+#include "feroma/data/view.h"
+#include "feroma/models/message.h"
+#include "feroma/models/spec.h"
+#include "feroma/profile/profile.h"
+#include "feroma/profile/projector.h"
+
+namespace feroma {
+
+/// What a client needs to summarise its data; sent once, the same for everybody.
+struct Extractor {
+  ParametersPtr encoder;  ///< null: the samples themselves are summarised
+  Projector projector;
+};
+
+[[nodiscard]] Message to_message(const Extractor& extractor);
+/// Reads it back; `width` is the encoder's output.
+[[nodiscard]] Extractor extractor_from(const Message& message, int width);
+
+/// Width of what the encoder gives: a latent, or a sample.
+[[nodiscard]] int encoder_width(const FeromaOptions& options, const ModelSpec& model);
+[[nodiscard]] ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model);
+
+/// Encoder outputs of a view, with labels where it has them.
+struct EncodedSamples {
+  Rows rows;
+  std::vector<std::int32_t> labels;
+};
+[[nodiscard]] EncodedSamples encode_samples(const FeromaOptions& options, const ParametersPtr& encoder,
+                                            Trainer& trainer, const View& view, bool labelled);
+
+/// The samples of a client that its profile summarises.
+[[nodiscard]] View profile_view(const FeromaOptions& options, const View& train, const View& held_out, Rng rng);
+
+/// The profile of encoded samples; subsampling draws from `rng`.
+[[nodiscard]] Profile extract_profile(const FeromaOptions& options, const Extractor& extractor,
+                                      const EncodedSamples& samples, int classes, Subsampling subsampling, Rng rng);
+
+}  // namespace feroma

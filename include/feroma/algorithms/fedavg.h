@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
+
+namespace feroma {
+
+/// FedAvg (McMahan et al., 2017): one global model, the sample-weighted mean of the clients' models.
+struct FedAvgOptions {
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
+  }
+  void check(Problems&, const std::string&) const {}
+};
+
+[[nodiscard]] std::unique_ptr<Algorithm> make_fedavg(const FedAvgOptions& options);
+
+}  // namespace feroma

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/drift/federation.h"
+
+namespace feroma {
+
+/// Accuracies of one test client under every policy, in percent; absent where the method does not serve the policy.
+struct TestScores {
+  std::optional<double> native;
+  std::optional<double> known;
+  std::optional<double> few_label;
+  std::optional<double> nearest;
+  std::optional<bool> matched;  ///< the native policy's largest source had the client's distribution
+};
+
+/// True distribution id of a training client in the last round; oracle knowledge for scoring only.
+using LastDistribution = std::function<int(ClientId)>;
+
+[[nodiscard]] TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client,
+                                           Trainer& trainer, const Rng& rng, const LastDistribution& last_distribution,
+                                           StageSeconds& seconds);
+/// Only the native policy; for the model of another round.
+[[nodiscard]] double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
+                                  const Rng& rng, StageSeconds& seconds);
+
+/// What the method would serve training client `client` now, scored on `view`; absent if it would serve nothing.
+[[nodiscard]] std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view,
+                                             Trainer& trainer, const Rng& rng, StageSeconds& seconds);
+
+/// Mean, spread and tail over test clients.
+struct Spread {
+  double mean = 0;
+  double std = 0;      ///< population
+  double worst10 = 0;  ///< mean of the worst tenth, at least one client
+};
+[[nodiscard]] Spread spread_of(std::span<const double> values);
+
+}  // namespace feroma

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/drift/federation.h"
+#include "feroma/runtime/workers.h"
+
+namespace feroma {
+
+struct ClientAnswer {
+  Message message;
+  std::int64_t bytes_up = 0;
+};
+/// Dropping out is normal; the round goes on without the client.
+struct ClientDropped {
+  std::string reason;
+};
+
+/// What one exchange with one client gave.
+struct ClientOutcome {
+  std::variant<ClientAnswer, ClientDropped> answer;
+  ClientReport report;
+  StageSeconds seconds;
+  std::int64_t bytes_down = 0;
+};
+
+/// Where clients are: in this process, or at the other end of a network.
+class ClientPool {
+ public:
+  virtual ~ClientPool() = default;
+
+  /// One phase with every participant; the outcomes do not depend on the order in which clients finish.
+  [[nodiscard]] virtual std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
+                                                                   std::span<const ClientId> participants) = 0;
+  /// What the clients remember, for a checkpoint.
+  virtual void save(ModelWriter& out) const = 0;
+  virtual void load(ModelReader& in) = 0;
+};
+
+/// Simulated clients: whole clients per worker, data made on demand.
+class SimulatedPool final : public ClientPool {
+ public:
+  /// `task_order_seed` permutes the order in which clients run; results must not change.
+  SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng, const std::atomic<bool>& stop,
+                std::optional<std::uint64_t> task_order_seed = std::nullopt);
+
+  [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
+                                                           std::span<const ClientId> participants) override;
+  void save(ModelWriter& out) const override;
+  void load(ModelReader& in) override;
+
+ private:
+  struct Memory {
+    Message state;
+    int window = -1;
+  };
+  void one_client(const Algorithm& algorithm, Round round, int phase, ClientId client, Memory& memory, Trainer& trainer,
+                  ClientOutcome& outcome) const;
+
+  const Federation& federation_;
+  Workers& workers_;
+  Rng rng_;
+  const std::atomic<bool>& stop_;
+  std::optional<std::uint64_t> task_order_seed_;
+  std::map<ClientId, Memory> memories_;
+};
+
+}  // namespace feroma

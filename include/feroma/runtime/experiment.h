@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "feroma/algorithms/registry.h"
+#include "feroma/client/trainer.h"
+#include "feroma/core/options.h"
+#include "feroma/engine/engine.h"
+#include "feroma/partition/scenario.h"
+
+namespace feroma {
+
+enum class EngineChoice { automatic, native, torch };
+constexpr auto enum_names(EngineChoice) {
+  using enum EngineChoice;
+  return std::array<std::pair<EngineChoice, std::string_view>, 3>{
+      {{automatic, "auto"}, {native, "native"}, {torch, "torch"}}};
+}
+
+/// The `[training]` table.
+struct TrainingOptions {
+  std::string model = "lenet5";
+  EngineChoice engine = EngineChoice::automatic;
+  FitOptions fit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("model", self.model, anything(), "name of a model (`feroma list models`)");
+    visit("engine", self.engine, anything(), "what computes; auto takes the fastest this build has");
+    visit("local_epochs", self.fit.local_epochs, at_least(0), "passes over local data per round");
+    visit("batch_size", self.fit.batch_size, at_least(1), "samples per step; the last batch may be smaller");
+    visit("learning_rate", self.fit.learning_rate, above(0), "SGD step");
+    visit("momentum", self.fit.momentum, between(0, 1), "SGD momentum");
+    visit("momentum_reset", self.fit.momentum_reset, anything(), "when the momentum buffer restarts from zero");
+  }
+};
+
+enum class PrivacyMode { off };
+constexpr auto enum_names(PrivacyMode) {
+  return std::array<std::pair<PrivacyMode, std::string_view>, 1>{{{PrivacyMode::off, "off"}}};
+}
+
+/// The `[privacy]` table.
+struct PrivacyOptions {
+  PrivacyMode mode = PrivacyMode::off;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("mode", self.mode, anything(), "protection of profiles");
+  }
+};
+
+/// A scenario file, read and checked.
+struct Experiment {
+  ScenarioOptions scenario;
+  TrainingOptions training;
+  PrivacyOptions privacy;
+  std::vector<AlgorithmPlan> algorithms;
+  Settings given;  ///< as written by the user, for messages that name the line
+
+  /// Every value spelled out, nothing left automatic: running it again gives the same bits.
+  [[nodiscard]] Settings resolved() const;
+  [[nodiscard]] EngineKind engine() const;
+};
+
+/// Reads a whole config; all mistakes are reported in one invalid_config error.
+[[nodiscard]] Experiment read_experiment(const Settings& settings);
+
+}  // namespace feroma

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "feroma/algorithms/registry.h"
+#include "feroma/evaluation/test_scores.h"
+#include "feroma/report/record.h"
+#include "feroma/runtime/client_pool.h"
+
+namespace feroma {
+
+/// Labelled samples per class that the few-label policy may use to choose a model.
+inline constexpr int kFewLabels = 20;
+
+/// What an algorithm's run has cost and found so far; part of every checkpoint.
+struct RunTotals {
+  double seconds = 0;
+  StageSeconds stages;
+  std::int64_t bytes_up = 0;
+  std::int64_t bytes_down = 0;
+  std::int64_t client_rounds = 0;
+  std::int64_t samples_trained = 0;  ///< sample passes through forward and backward
+  Round best_round = 0;
+  double best_loss = 0;
+  Bytes best_state;  ///< the algorithm as it was after the best validation round
+};
+
+/// One algorithm on one federation: the round loop and the final evaluation.
+class RoundLoop {
+ public:
+  struct Setup {
+    const Federation& federation;
+    const AlgorithmPlan& plan;
+    ServerContext server;  ///< model, initial parameters, training options
+    Workers& workers;
+    Rng rng;  ///< the run's root stream; the same for every algorithm, so that they see the same batches
+    const std::atomic<bool>& stop;
+    std::optional<std::uint64_t> task_order_seed;  ///< tests permute the order in which clients run
+  };
+  explicit RoundLoop(Setup setup);
+
+  [[nodiscard]] Round rounds() const;
+  [[nodiscard]] Round finished_rounds() const { return round_; }
+  /// Plays the next round and tells what happened in it.
+  [[nodiscard]] RoundRecord play_round();
+  /// Serves every test client under every policy.
+  [[nodiscard]] ResultRecord evaluate();
+
+  [[nodiscard]] const Algorithm& algorithm() const { return *algorithm_; }
+  [[nodiscard]] RunTotals& totals() { return totals_; }
+  /// Everything needed to go on after the last finished round, bit for bit.
+  [[nodiscard]] Bytes save() const;
+  void load(std::span<const std::byte> bytes, const std::string& what);
+
+ private:
+  [[nodiscard]] std::vector<ClientId> participants(Round round) const;
+  [[nodiscard]] Round data_round(Round round) const;
+  void exchange_phases(Round round, RoundRecord& record, std::map<ClientId, ClientReport>& reports);
+  void describe_clients(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record) const;
+  void describe_mixing(RoundRecord& record) const;
+  [[nodiscard]] std::optional<double> mixing_auc(const RoundTrace& trace, Round round) const;
+  void validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record);
+  [[nodiscard]] std::optional<double> score_best_round();
+  [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
+
+  Setup setup_;
+  std::unique_ptr<Algorithm> algorithm_;
+  SimulatedPool pool_;
+  Round round_ = 0;
+  RunTotals totals_;
+};
+
+}  // namespace feroma

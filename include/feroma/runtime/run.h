@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "feroma/report/record.h"
+#include "feroma/runtime/experiment.h"
+#include "feroma/runtime/run_directory.h"
+
+namespace feroma {
+
+/// What somebody watching a run wants to know; empty members are not called. All calls come from one thread.
+struct RunObserver {
+  /// An algorithm starts, or goes on after `finished` of `rounds` rounds.
+  std::function<void(const std::string& label, int finished, int rounds)> started;
+  std::function<void(const RoundRecord&, int rounds)> round_finished;
+  std::function<void(const ResultRecord&)> finished;
+};
+
+struct RunOptions {
+  std::filesystem::path out;
+  Existing existing = Existing::refuse;
+  int threads = 1;
+  RunObserver observer;
+  /// Permutes the order in which clients run; the results must not change.
+  std::optional<std::uint64_t> task_order_seed;
+};
+
+/// Runs every algorithm of the experiment and writes the run directory; `stop` becoming true ends it with `interrupted`
+/// after the state of the last finished round is saved.
+std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,
+                                         const std::atomic<bool>& stop);
+
+/// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins.
+bool check_algorithms(const Experiment& experiment, const ModelSpec& model);
+
+/// What a run would take; for `--dry-run`.
+struct RunEstimate {
+  int clients = 0;
+  int rounds = 0;
+  int distributions = 0;
+  int realised_changes = 0;
+  std::int64_t samples_per_client_round = 0;
+  std::int64_t steps = 0;  ///< SGD steps of one algorithm over the whole run
+  std::int64_t parameters = 0;
+  std::int64_t memory_bytes = 0;
+  double seconds = 0;  ///< of all algorithms, from a few timed steps on this machine
+};
+[[nodiscard]] RunEstimate estimate_run(const Experiment& experiment, int threads);
+
+}  // namespace feroma

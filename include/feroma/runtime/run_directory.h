@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "feroma/runtime/experiment.h"
+
+namespace feroma {
+
+/// What to do with a run that is already there.
+enum class Existing { refuse, resume, overwrite };
+
+/**
+ * Takes possession of a run directory and writes `config.toml` and `manifest.json`. An existing run is refused,
+ * resumed (same config, engine and version only) or removed; a folder that is no run is never removed. The lock is
+ * held as long as the object lives, so two processes cannot write one run.
+ */
+class RunDirectory {
+ public:
+  RunDirectory(std::filesystem::path path, Existing existing, const Experiment& experiment, int threads);
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] bool resuming() const { return resuming_; }
+  /// Stamps the end time into the manifest: the run is complete.
+  void finish();
+
+ private:
+  void take_lock();
+  void write_manifest(const std::string& started, const std::string& ended) const;
+
+  std::filesystem::path path_;
+  std::string manifest_;  ///< everything but the times, as JSON
+  std::string started_;
+  int lock_ = -1;
+  bool resuming_ = false;
+};
+
+}  // namespace feroma

@@ -1,0 +1,15 @@
+#include "feroma/algorithms/algorithm.h"
+
+namespace feroma {
+
+int Algorithm::phases(Round) const { return 1; }
+
+int Algorithm::extra_rounds() const { return 0; }
+
+void Algorithm::on_window_change(ClientContext&) const {}
+
+const RoundTrace* Algorithm::trace() const { return nullptr; }
+
+std::optional<std::int64_t> Algorithm::profile_floats() const { return std::nullopt; }
+
+}  // namespace feroma

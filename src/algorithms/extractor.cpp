@@ -1,0 +1,105 @@
+#include "feroma/algorithms/extractor.h"
+
+#include <numeric>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+constexpr std::size_t kEncodeBatch = 64;
+
+EncodedSamples raw_samples(const View& view, bool labelled) {
+  EncodedSamples samples{{view.shape.size(), {}}, {}};
+  std::vector<std::uint32_t> order(view.size());
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::size_t begin = 0; begin < order.size(); begin += kEncodeBatch) {
+    const auto part = std::span(order).subspan(begin, std::min(kEncodeBatch, order.size() - begin));
+    const Batch batch = assemble(view, part, BatchLayout::sample_major, labelled);
+    samples.rows.values.insert(samples.rows.values.end(), batch.inputs.begin(), batch.inputs.end());
+    samples.labels.insert(samples.labels.end(), batch.labels.begin(), batch.labels.end());
+  }
+  return samples;
+}
+
+}  // namespace
+
+Message to_message(const Extractor& extractor) {
+  Message message;
+  if (extractor.encoder) {
+    message.values["encoder"] = extractor.encoder;
+  }
+  message.values["projector.components"] = extractor.projector.components;
+  message.values["projector.centre"] = extractor.projector.centre;
+  return message;
+}
+
+Extractor extractor_from(const Message& message, int width) {
+  Extractor extractor;
+  if (message.has("encoder")) {
+    extractor.encoder = message.model("encoder");
+  }
+  extractor.projector.components = message.floats("projector.components");
+  extractor.projector.centre = message.floats("projector.centre");
+  const auto columns = static_cast<std::size_t>(width);
+  require(!extractor.projector.components.empty() && extractor.projector.components.size() % columns == 0 &&
+              extractor.projector.centre.size() == columns,
+          ErrorCode::invalid_data, "[profile] a projector of {} + {} values does not fit {} coordinates",
+          extractor.projector.components.size(), extractor.projector.centre.size(), width);
+  extractor.projector.input = width;
+  extractor.projector.output = static_cast<int>(extractor.projector.components.size() / columns);
+  return extractor;
+}
+
+int encoder_width(const FeromaOptions& options, const ModelSpec& model) {
+  return options.encoder == "input_moments" ? model.input.size() : latent_size(model, options.latent);
+}
+
+ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model) {
+  const int projected = options.dimensions == 0 ? model.classes : options.dimensions;
+  return {options.full_marginal ? encoder_width(options, model) : projected, projected, model.classes,
+          options.uses_priors()};
+}
+
+EncodedSamples encode_samples(const FeromaOptions& options, const ParametersPtr& encoder, Trainer& trainer,
+                              const View& view, bool labelled) {
+  if (!encoder) {
+    return raw_samples(view, labelled);
+  }
+  EncodedSamples samples;
+  trainer.latents(*encoder, view, options.latent,
+                  [&](std::span<const float> rows, int width, std::span<const std::int32_t> labels) {
+                    samples.rows.width = width;
+                    samples.rows.values.insert(samples.rows.values.end(), rows.begin(), rows.end());
+                    if (labelled) {
+                      samples.labels.insert(samples.labels.end(), labels.begin(), labels.end());
+                    }
+                  });
+  return samples;
+}
+
+View profile_view(const FeromaOptions& options, const View& train, const View& held_out, Rng rng) {
+  View view = options.data == ProfileData::held_out ? held_out : train;
+  if (options.data == ProfileData::all) {
+    view.items.insert(view.items.end(), held_out.items.begin(), held_out.items.end());
+  }
+  const auto limit = static_cast<std::size_t>(options.max_samples);
+  if (limit > 0 && view.items.size() > limit) {
+    std::vector<ViewItem> drawn;
+    for (const std::uint32_t i : rng.sample(view.items.size(), limit)) {
+      drawn.push_back(view.items[i]);
+    }
+    view.items = std::move(drawn);
+  }
+  return view;
+}
+
+Profile extract_profile(const FeromaOptions& options, const Extractor& extractor, const EncodedSamples& samples,
+                        int classes, Subsampling subsampling, Rng rng) {
+  const Rows projected = project(extractor.projector, samples.rows);
+  const ProfileRule rule{subsampling, options.replicates, options.missing_class};
+  return make_profile(options.full_marginal ? samples.rows : projected, projected, samples.labels, classes, rule,
+                      std::move(rng));
+}
+
+}  // namespace feroma

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "algorithms/parents.h"
+#include "feroma/algorithms/extractor.h"
+#include "feroma/models/archive.h"
+#include "feroma/profile/scaler.h"
+
+namespace feroma {
+
+/// Everything Feroma's server remembers from one round to the next.
+struct FeromaState {
+  ParametersPtr global;  ///< what clients get while no profiles exist
+  std::optional<Round> warmup_end;
+  std::vector<double> warmup_accuracy;
+  double latent_max = 0;
+  Extractor extractor;
+  BlockScaler scaler;
+  std::set<ClientId> equipped;  ///< clients that hold the extractor
+  std::vector<Parent> parents;
+};
+
+void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out);
+/// `width` is the encoder's output.
+[[nodiscard]] FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader& in);
+
+}  // namespace feroma

@@ -1,0 +1,136 @@
+#include "algorithms/parents.h"
+
+#include <algorithm>
+#include <map>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+constexpr double kPersonalBelow = 1.5;
+constexpr double kGlobalShare = 0.8;
+
+WeightRule weight_rule(const FeromaOptions& options) {
+  return {options.kernel, options.temperature, options.width, options.threshold};
+}
+
+std::vector<std::int64_t> column_counts(const FeromaOptions& options, std::span<const Receiver> receivers,
+                                        std::span<const Parent> parents) {
+  std::map<ClientId, std::int64_t> current;
+  for (const Receiver& receiver : receivers) {
+    current[receiver.client] = receiver.profile.num_samples;
+  }
+  std::vector<std::int64_t> counts;
+  for (const Parent& parent : parents) {
+    switch (options.counts) {
+      case Counts::none: counts.push_back(1); break;
+      case Counts::trained: counts.push_back(parent.num_examples); break;
+      case Counts::profiled: {
+        const auto found = current.find(parent.client);
+        counts.push_back(found == current.end() ? parent.profile.num_samples : found->second);
+        break;
+      }
+    }
+  }
+  return counts;
+}
+
+/// The reference implementation zips weights and models of two unordered lists; a random relabelling of columns.
+Matrix shuffle_columns(const Matrix& weights, Rng rng) {
+  const auto order = rng.permutation(weights.cols);
+  Matrix shuffled(weights.rows, weights.cols);
+  for (std::size_t r = 0; r < weights.rows; ++r) {
+    for (std::size_t c = 0; c < weights.cols; ++c) {
+      shuffled.at(r, order[c]) = weights.at(r, c);
+    }
+  }
+  return shuffled;
+}
+
+}  // namespace
+
+std::vector<Profile> profiles_of(std::span<const Parent> parents) {
+  std::vector<Profile> profiles;
+  for (const Parent& parent : parents) {
+    profiles.push_back(parent.profile);
+  }
+  return profiles;
+}
+
+Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
+                     std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng) {
+  const std::vector<Profile> old = profiles_of(parents);
+  std::vector<Profile> queries;
+  for (const Receiver& receiver : receivers) {
+    queries.push_back(receiver.profile);
+  }
+  std::vector<Profile> pool = old;
+  pool.insert(pool.end(), queries.begin(), queries.end());
+  const Gauge gauge = fit_gauge(options.metric, shape, /*label_free=*/false, scaler, pool);
+  const Distances distances = compare(gauge, queries, old);
+  const WeightRule rule = weight_rule(options);
+  Matrix weights = weights_of(rule, distances, kernel_width(rule, distances));
+  if (options.join == Join::positional) {
+    weights = shuffle_columns(weights, std::move(rng));
+  }
+  if (options.counts != Counts::none) {
+    weights = weigh_by_counts(std::move(weights), column_counts(options, receivers, parents));
+  }
+  return options.normalisation == Normalisation::sinkhorn ? sinkhorn(std::move(weights)) : weights;
+}
+
+std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule rule, const ProfileShape& shape,
+                                       const BlockScaler& scaler, const Profile& query, std::span<const Parent> parents,
+                                       bool label_free) {
+  const std::vector<Profile> old = profiles_of(parents);
+  const Gauge gauge = fit_gauge(options.assign_metric, shape, label_free, scaler, old);
+  const Distances distances = compare(gauge, std::span(&query, 1), old);
+  switch (rule) {
+    case AssignRule::nearest: {
+      const auto row = distances.squared.row(0);
+      std::vector<double> weights(old.size());
+      weights[static_cast<std::size_t>(std::min_element(row.begin(), row.end()) - row.begin())] = 1;
+      return weights;
+    }
+    case AssignRule::kernel: {
+      const WeightRule kernel{Kernel::gaussian, 1, options.width, 0};
+      const Matrix weights = weights_of(kernel, distances, kernel_width_among(kernel, gauge, old));
+      return {weights.values.begin(), weights.values.end()};
+    }
+  }
+  unreachable();
+}
+
+Strategy strategy_of(std::span<const double> weights) {
+  const double parents = effective_parents(weights);
+  if (parents < kPersonalBelow) {
+    return Strategy::personal;
+  }
+  return parents > kGlobalShare * static_cast<double>(weights.size()) ? Strategy::global : Strategy::clustered;
+}
+
+RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent> parents, const ProfileShape& shape,
+                    Matrix mixing) {
+  RoundTrace trace;
+  trace.profiles = Matrix(receivers.size(), shape.size());
+  for (std::size_t r = 0; r < receivers.size(); ++r) {
+    trace.receivers.push_back(receivers[r].client);
+    const std::vector<float> values = encode(receivers[r].profile, shape);
+    std::copy(values.begin(), values.end(), trace.profiles.row(r).begin());
+    trace.strategies.push_back(mixing.empty() ? Strategy::global : strategy_of(mixing.row(r)));
+  }
+  for (const Parent& parent : parents) {
+    trace.sources.push_back(parent.client);
+  }
+  if (!mixing.empty()) {
+    trace.contraction = contraction(mixing);
+    const ColumnSums sums = column_sums(mixing);
+    trace.column_sum_min = sums.min;
+    trace.column_sum_max = sums.max;
+  }
+  trace.mixing = std::move(mixing);
+  return trace;
+}
+
+}  // namespace feroma

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/feroma_options.h"
+#include "feroma/mapping/match.h"
+
+namespace feroma {
+
+/// A model of the last round, the profile of the data it was trained on, and how many examples those were.
+struct Parent {
+  ClientId client{};
+  ParametersPtr model;
+  Profile profile;
+  std::int64_t num_examples = 0;
+};
+
+[[nodiscard]] std::vector<Profile> profiles_of(std::span<const Parent> parents);
+
+/// A client of the current round waiting for its mixture.
+struct Receiver {
+  ClientId client{};
+  Profile profile;
+};
+
+/// Who takes how much from whom: distances, kernel, threshold, counts, normalisation, in this order.
+[[nodiscard]] Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
+                                   std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng);
+
+/// Weights over the parents for one test client; `label_free` compares only what needs no labels.
+[[nodiscard]] std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule rule,
+                                                     const ProfileShape& shape, const BlockScaler& scaler,
+                                                     const Profile& query, std::span<const Parent> parents,
+                                                     bool label_free);
+
+/// The trace of a mixing: strategies by effective parents, contraction, column sums.
+[[nodiscard]] RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent> parents,
+                                  const ProfileShape& shape, Matrix mixing);
+
+/// Personal below 1.5 effective parents, global above 80 % of all parents, clustered between.
+[[nodiscard]] Strategy strategy_of(std::span<const double> weights);
+
+}  // namespace feroma

@@ -1,0 +1,97 @@
+#include "feroma/evaluation/test_scores.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "feroma/metrics/tally.h"
+
+namespace feroma {
+namespace {
+
+std::vector<std::int32_t> labels_of(const View& view) {
+  std::vector<std::int32_t> labels(view.size());
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    labels[i] = view.label(i);
+  }
+  return labels;
+}
+
+Tally score(Predictor& predictor, Trainer& trainer, const View& view) {
+  const std::vector<float> probabilities = predictor.predict(trainer, view);
+  const auto classes = static_cast<int>(probabilities.size() / std::max<std::size_t>(view.size(), 1));
+  return tally_probabilities(probabilities, classes, labels_of(view));
+}
+
+std::optional<bool> matched(const Predictor& predictor, int distribution, const LastDistribution& last_distribution) {
+  const auto& sources = predictor.sources();
+  const auto largest = std::max_element(sources.begin(), sources.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  return largest == sources.end() ? std::nullopt : std::optional(last_distribution(largest->first) == distribution);
+}
+
+}  // namespace
+
+TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
+                             const Rng& rng, const LastDistribution& last_distribution, StageSeconds& seconds) {
+  const StageTimer timer(seconds, Stage::evaluate);
+  TestScores scores;
+  const auto serve = [&](TestPolicy policy, const View* few_labels) {
+    StageSeconds inner;  // counted as evaluation, not twice
+    TestContext context{client, shard.data, few_labels, rng.derive("test", to_index(client)), trainer, inner};
+    return algorithm.predictor(policy, context);
+  };
+  const auto accuracy = [&](const std::unique_ptr<Predictor>& predictor) -> std::optional<double> {
+    return predictor ? std::optional(score(*predictor, trainer, shard.data).accuracy()) : std::nullopt;
+  };
+  const auto native = serve(TestPolicy::native, nullptr);
+  scores.native = accuracy(native);
+  if (native) {
+    scores.matched = matched(*native, shard.distribution, last_distribution);
+  }
+  scores.known = accuracy(serve(TestPolicy::known_association, nullptr));
+  scores.nearest = accuracy(serve(TestPolicy::nearest_signature, nullptr));
+  scores.few_label = accuracy(serve(TestPolicy::few_label, &shard.few_labels));
+  return scores;
+}
+
+double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
+                    const Rng& rng, StageSeconds& seconds) {
+  const StageTimer timer(seconds, Stage::evaluate);
+  StageSeconds inner;
+  TestContext context{client, shard.data, nullptr, rng.derive("test", to_index(client)), trainer, inner};
+  const auto predictor = algorithm.predictor(TestPolicy::native, context);
+  return predictor ? score(*predictor, trainer, shard.data).accuracy() : 0.0;
+}
+
+std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view, Trainer& trainer,
+                               const Rng& rng, StageSeconds& seconds) {
+  const StageTimer timer(seconds, Stage::evaluate);
+  StageSeconds inner;
+  TestContext context{client, view, nullptr, rng, trainer, inner};
+  const auto predictor = algorithm.predictor(TestPolicy::known_association, context);
+  return predictor ? std::optional(score(*predictor, trainer, view)) : std::nullopt;
+}
+
+Spread spread_of(std::span<const double> values) {
+  if (values.empty()) {
+    return {};
+  }
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto count = static_cast<double>(sorted.size());
+  Spread spread;
+  for (const double value : sorted) {
+    spread.mean += value / count;
+  }
+  for (const double value : sorted) {
+    spread.std += (value - spread.mean) * (value - spread.mean) / count;
+  }
+  spread.std = std::sqrt(spread.std);
+  const std::size_t tail = std::max<std::size_t>(1, (sorted.size() + 9) / 10);
+  for (std::size_t i = 0; i < tail; ++i) {
+    spread.worst10 += sorted[i] / static_cast<double>(tail);
+  }
+  return spread;
+}
+
+}  // namespace feroma

@@ -1,0 +1,96 @@
+#include "feroma/runtime/client_pool.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+
+SimulatedPool::SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng,
+                             const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed)
+    : federation_(federation), workers_(workers), rng_(rng), stop_(stop), task_order_seed_(task_order_seed) {}
+
+std::map<ClientId, ClientOutcome> SimulatedPool::exchange(const Algorithm& algorithm, Round round, int phase,
+                                                          std::span<const ClientId> participants) {
+  std::map<ClientId, ClientOutcome> outcomes;
+  struct Task {
+    ClientId client;
+    Memory* memory;
+    ClientOutcome* outcome;
+  };
+  // Map entries are made before the workers start, so that each worker only touches its own client's.
+  std::vector<Task> tasks;
+  for (const ClientId client : participants) {
+    tasks.push_back({client, &memories_[client], &outcomes[client]});
+  }
+  if (task_order_seed_) {
+    Rng(*task_order_seed_).derive("task_order", static_cast<std::uint64_t>(round)).shuffle(std::span(tasks));
+  }
+  workers_.run(
+      tasks.size(),
+      [&](std::size_t i, Trainer& trainer) {
+        one_client(algorithm, round, phase, tasks[i].client, *tasks[i].memory, trainer, *tasks[i].outcome);
+      },
+      stop_);
+  return outcomes;
+}
+
+void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phase, ClientId client, Memory& memory,
+                               Trainer& trainer, ClientOutcome& outcome) const {
+  ClientShard shard;
+  {
+    const StageTimer timer(outcome.seconds, Stage::data);
+    // Rounds past the schedule run on the last round's data.
+    shard = federation_.shard(client, std::min(round, federation_.options().rounds));
+  }
+  const Message received = algorithm.downlink(round, phase, client);
+  outcome.bytes_down = received.bytes();
+  ClientContext context{client,
+                        round,
+                        shard.window,
+                        shard.train,
+                        shard.held_out,
+                        memory.state,
+                        rng_.derive("client", to_index(client), static_cast<std::uint64_t>(round)),
+                        trainer,
+                        outcome.report,
+                        outcome.seconds};
+  if (memory.window != shard.window) {
+    memory.window = shard.window;
+    algorithm.on_window_change(context);
+  }
+  try {
+    ClientAnswer answer{algorithm.client_step(round, phase, context, received), 0};
+    answer.bytes_up = answer.message.bytes();
+    outcome.answer = std::move(answer);
+  } catch (const Error& error) {
+    // A client whose data or training went wrong leaves the round; anything else ends the run.
+    if (error.code() != ErrorCode::invalid_data) {
+      throw;
+    }
+    outcome.answer = ClientDropped{error.what()};
+  }
+}
+
+void SimulatedPool::save(ModelWriter& out) const {
+  out.out().put<std::uint64_t>(memories_.size());
+  for (const auto& [client, memory] : memories_) {
+    out.out().put(client);
+    out.out().put<std::int32_t>(memory.window);
+    out.put(memory.state);
+  }
+}
+
+void SimulatedPool::load(ModelReader& in) {
+  memories_.clear();
+  const auto count = in.in().get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto client = in.in().get<ClientId>();
+    Memory& memory = memories_[client];
+    memory.window = in.in().get<std::int32_t>();
+    memory.state = in.get_message();
+  }
+}
+
+}  // namespace feroma

@@ -1,0 +1,74 @@
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "feroma/data/catalog.h"
+#include "feroma/drift/federation.h"
+#include "feroma/runtime/run.h"
+#include "feroma/runtime/workers.h"
+
+namespace feroma {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Seconds of one SGD step on one worker: the fastest of a few, after one that warms up.
+double seconds_per_step(const Experiment& experiment, const ModelSpec& model, const View& view) {
+  Workers worker(1, engine_factory(experiment.engine(), model));
+  const std::atomic<bool> stop = false;
+  double best = 0;
+  worker.run(
+      1,
+      [&](std::size_t, Trainer& trainer) {
+        Parameters params = initialise(model, Rng(1));
+        View few = view;
+        FitOptions fit = experiment.training.fit;
+        fit.local_epochs = 1;
+        few.items.resize(std::min(few.items.size(), static_cast<std::size_t>(fit.batch_size)));
+        for (int i = 0; i < 5; ++i) {
+          const auto start = Clock::now();
+          trainer.fit_in_order(params, few, fit);
+          const double took = std::chrono::duration<double>(Clock::now() - start).count();
+          best = i <= 1 ? took : std::min(best, took);
+        }
+      },
+      stop);
+  return best;
+}
+
+}  // namespace
+
+RunEstimate estimate_run(const Experiment& experiment, int threads) {
+  const ScenarioOptions& scenario = experiment.scenario;
+  const auto dataset = load_dataset(scenario.dataset, scenario.data_dir);
+  Problems problems;
+  scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
+  problems.locate(experiment.given);
+  problems.raise();
+  const Federation federation(dataset, scenario);
+  const ModelSpec model = make_model(experiment.training.model, federation.shape(), federation.classes());
+  check_algorithms(experiment, model);
+  const ClientShard shard = federation.shard(ClientId{0}, 1);
+
+  RunEstimate estimate;
+  estimate.clients = scenario.clients;
+  estimate.rounds = scenario.rounds;
+  estimate.distributions = federation.schedule().bank.size();
+  estimate.realised_changes = federation.schedule().realised_changes();
+  estimate.samples_per_client_round = static_cast<std::int64_t>(shard.train.size());
+  const auto batches = static_cast<std::int64_t>(
+      std::ceil(static_cast<double>(shard.train.size()) / experiment.training.fit.batch_size));
+  const auto active = std::max<std::int64_t>(1, std::llround(scenario.participation * scenario.clients));
+  estimate.steps = batches * experiment.training.fit.local_epochs * active * scenario.rounds;
+  estimate.parameters = static_cast<std::int64_t>(make_layout(model)->size);
+  const auto model_bytes = estimate.parameters * static_cast<std::int64_t>(sizeof(float));
+  const auto data_bytes = static_cast<std::int64_t>(dataset->train.pixels.size() + dataset->test.pixels.size());
+  // Last round's models, this round's mixtures and uploads, and the best round's copy.
+  estimate.memory_bytes = data_bytes + 4 * active * model_bytes;
+  const double step = seconds_per_step(experiment, model, shard.train);
+  estimate.seconds = step * static_cast<double>(estimate.steps) * static_cast<double>(experiment.algorithms.size()) /
+                     static_cast<double>(threads);
+  return estimate;
+}
+
+}  // namespace feroma

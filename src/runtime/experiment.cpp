@@ -1,0 +1,113 @@
+#include "feroma/runtime/experiment.h"
+
+#include <set>
+
+#include "feroma/data/catalog.h"
+
+namespace feroma {
+namespace {
+
+/// Labels name files and rows, so two algorithms of one run must not share one.
+void make_labels_unique(std::vector<AlgorithmPlan>& plans) {
+  std::set<std::string> taken;
+  for (AlgorithmPlan& plan : plans) {
+    const std::string wanted = plan.label;
+    for (int count = 2; !taken.insert(plan.label).second; ++count) {
+      plan.label = fmt::format("{}-{}", wanted, count);
+    }
+  }
+}
+
+/// A method that warms up for the whole run never does what its name says.
+void check_warmup(const AlgorithmPlan& plan, std::size_t index, int rounds, Problems& problems) {
+  const auto found = plan.settings.find("warmup_rounds");
+  if (found != plan.settings.end() && std::get<std::int64_t>(found->second.value) >= rounds) {
+    problems.add("algorithm.{}.warmup_rounds must be < scenario.rounds ({}), got {}", index, rounds,
+                 to_string(found->second.value));
+  }
+}
+
+void check_label(const AlgorithmPlan& plan, Problems& problems) {
+  const bool clean = plan.label.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == std::string::npos;
+  if (!clean || plan.label.starts_with(".") || plan.label.size() > 64) {
+    problems.add("algorithm label must be up to 64 letters, digits, '-', '_' or '.', got \"{}\"", plan.label);
+  }
+}
+
+/// Reports an unknown dataset or model together with everything else.
+void check_names(const Experiment& experiment, Problems& problems) {
+  const auto report = [&](const char* key, const auto& find) {
+    try {
+      find();
+    } catch (const Error& error) {
+      problems.add("{}: {}", key, error.what());
+    }
+  };
+  report("scenario.dataset", [&] { static_cast<void>(find_dataset(experiment.scenario.dataset)); });
+  report("training.model", [&] { static_cast<void>(make_model(experiment.training.model, {1, 32, 32}, 10)); });
+}
+
+}  // namespace
+
+EngineKind Experiment::engine() const {
+  switch (training.engine) {
+    case EngineChoice::automatic:
+    case EngineChoice::native: return EngineKind::native;
+    case EngineChoice::torch: return EngineKind::torch;
+  }
+  unreachable();
+}
+
+Settings Experiment::resolved() const {
+  Settings settings;
+  write_settings(scenario, "scenario", settings);
+  TrainingOptions concrete = training;
+  if (concrete.engine == EngineChoice::automatic) {
+    concrete.engine = EngineChoice::native;
+  }
+  write_settings(concrete, "training", settings);
+  write_settings(privacy, "privacy", settings);
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    const AlgorithmPlan& plan = algorithms[i];
+    const std::string prefix = fmt::format("algorithm.{}.", i);
+    settings[prefix + "name"] = {plan.name, "resolved"};
+    settings[prefix + "label"] = {plan.label, "resolved"};
+    if (!plan.preset.empty()) {
+      settings[prefix + "preset"] = {plan.preset, "resolved"};
+    }
+    for (const auto& [key, setting] : plan.settings) {
+      settings[prefix + key] = setting;
+    }
+  }
+  return settings;
+}
+
+Experiment read_experiment(const Settings& settings) {
+  Problems problems;
+  SettingsReader reader(settings, problems);
+  Experiment experiment;
+  reader.read(experiment.scenario, "scenario");
+  reader.read(experiment.training, "training");
+  reader.read(experiment.privacy, "privacy");
+  const int count = reader.table_count("algorithm");
+  if (count == 0) {
+    problems.add("algorithm: a run needs at least one [[algorithm]] table, got none");
+  }
+  for (int i = 0; i < count; ++i) {
+    experiment.algorithms.push_back(plan_algorithm(reader, fmt::format("algorithm.{}", i), problems));
+  }
+  reader.reject_unknown();
+  make_labels_unique(experiment.algorithms);
+  for (std::size_t i = 0; i < experiment.algorithms.size(); ++i) {
+    check_label(experiment.algorithms[i], problems);
+    check_warmup(experiment.algorithms[i], i, experiment.scenario.rounds, problems);
+  }
+  check_names(experiment, problems);
+  problems.locate(settings);
+  problems.raise();
+  experiment.given = settings;
+  return experiment;
+}
+
+}  // namespace feroma

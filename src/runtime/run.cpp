@@ -1,0 +1,204 @@
+#include "feroma/runtime/run.h"
+
+#include <chrono>
+
+#include "feroma/data/catalog.h"
+#include "feroma/report/html.h"
+#include "feroma/report/run_writer.h"
+#include "feroma/report/summary.h"
+#include "feroma/runtime/round_loop.h"
+#include "feroma/store/checkpoint.h"
+#include "feroma/store/index.h"
+#include "feroma/store/safetensors.h"
+#include "runtime/run_checkpoint.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+MixingRecord mixing_record(const RoundTrace& trace, const RoundRecord& round) {
+  MixingRecord record{round.algorithm, round.round, {}, {}, trace.mixing.values};
+  for (const ClientId client : trace.receivers) {
+    record.receivers.push_back(to_index(client));
+  }
+  for (const ClientId client : trace.sources) {
+    record.sources.push_back(to_index(client));
+  }
+  return record;
+}
+
+void write_round(RunWriter& writer, const RoundRecord& record, const RoundTrace* trace) {
+  writer.round_finished(record);
+  if (trace == nullptr) {
+    return;
+  }
+  if (!trace->mixing.empty()) {
+    writer.mixing(mixing_record(*trace, record));
+  }
+  if (!trace->profiles.empty()) {
+    writer.profiles({record.algorithm, record.round, trace->profiles.rows, trace->profiles.values});
+  }
+}
+
+/// Last-round models as safetensors files and rows of store.db.
+void store_models(const fs::path& folder, const RoundLoop& loop, const RoundRecord& last, const std::string& label,
+                  const ModelSpec& model) {
+  fs::create_directories(folder / "models");
+  std::map<std::uint32_t, const ClientRecord*> clients;
+  for (const ClientRecord& client : last.clients) {
+    clients[client.client] = &client;
+  }
+  std::vector<StoreEntry> entries;
+  for (const ServedModel& served : loop.algorithm().served()) {
+    StoreEntry entry;
+    entry.algorithm = label;
+    entry.client = served.client;
+    entry.round = loop.finished_rounds();
+    entry.model_file = served.client ? fmt::format("models/{}-client-{}.safetensors", label, to_index(*served.client))
+                                     : fmt::format("models/{}.safetensors", label);
+    entry.profile = served.profile;
+    entry.num_examples = served.num_examples;
+    if (served.client && clients.contains(to_index(*served.client))) {
+      const ClientRecord& client = *clients[to_index(*served.client)];
+      entry.distribution = client.distribution;
+      entry.validation_score = client.accuracy_after;
+    }
+    write_safetensors(folder / entry.model_file, *served.model, {{"model", model.name}, {"algorithm", label}});
+    entries.push_back(std::move(entry));
+  }
+  StoreIndex(folder / "store.db", StoreIndex::Mode::create).insert(entries);
+}
+
+std::unique_ptr<Federation> make_federation(const Experiment& experiment) {
+  const auto dataset = load_dataset(experiment.scenario.dataset, experiment.scenario.data_dir);
+  Problems problems;
+  experiment.scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
+  problems.locate(experiment.given);
+  problems.raise();
+  return std::make_unique<Federation>(dataset, experiment.scenario);
+}
+
+ServerContext make_server(const Experiment& experiment, const ModelSpec& model, const ParametersPtr& initial,
+                          const Rng& rng) {
+  ServerContext server;
+  server.model = model;
+  server.initial = initial;
+  server.fit = experiment.training.fit;
+  server.rng = rng.derive("server");
+  server.load_model = [layout = initial->shared_layout()](const std::string& path) {
+    require(fs::is_regular_file(path), ErrorCode::invalid_config,
+            "profile.encoder must be warmup, input_moments or a safetensors file, got \"{}\", which is no file", path);
+    return share(std::move(read_safetensors(path, layout).params));
+  };
+  return server;
+}
+
+/// Runs the algorithms one after the other and commits after every round.
+class Run {
+ public:
+  Run(const Experiment& experiment, const RunOptions& options, const std::atomic<bool>& stop)
+      : experiment_(experiment),
+        options_(options),
+        stop_(stop),
+        federation_(make_federation(experiment)),
+        model_(make_model(experiment.training.model, federation_->shape(), federation_->classes())),
+        rng_(static_cast<std::uint64_t>(experiment.scenario.seed)),
+        initial_(share(initialise(model_, rng_.derive("init")))),
+        checked_(check_algorithms(experiment, model_)),
+        workers_(options.threads, engine_factory(experiment.engine(), model_)),
+        directory_(options.out, options.existing, experiment, options.threads),
+        commit_path_(checkpoint_path(directory_.path(), "run")) {}
+
+  std::vector<ResultRecord> operator()() {
+    RunCheckpoint commit;
+    const bool resuming = directory_.resuming() && has_checkpoint(commit_path_);
+    RunWriter writer(directory_.path(), resuming ? RunWriter::Mode::resume : RunWriter::Mode::create);
+    if (resuming) {
+      commit = read_run_checkpoint(commit_path_);
+      writer.truncate_to(commit.sizes);
+    } else {
+      writer.run_started(experiment_.resolved());
+    }
+    const auto start = std::chrono::steady_clock::now();
+    while (commit.results.size() < experiment_.algorithms.size()) {
+      commit.results.push_back(run_algorithm(commit, writer));
+      commit.loop.clear();
+      commit.sizes = writer.flush_and_sizes();
+      write_run_checkpoint(commit_path_, commit);
+    }
+    writer.run_finished(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    static_cast<void>(writer.flush_and_sizes());
+    write_summary(directory_.path() / "summary.json", {scenario_of(experiment_.resolved()), commit.results});
+    write_html_report(directory_.path());
+    directory_.finish();
+    return commit.results;
+  }
+
+ private:
+  ResultRecord run_algorithm(RunCheckpoint& commit, RunWriter& writer) {
+    const AlgorithmPlan& plan = experiment_.algorithms[commit.results.size()];
+    RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
+                    options_.task_order_seed});
+    if (!commit.loop.empty()) {
+      loop.load(commit.loop, commit_path_.string());
+    }
+    if (options_.observer.started) {
+      options_.observer.started(plan.label, loop.finished_rounds(), loop.rounds());
+    }
+    RoundRecord last = commit.last_round;
+    while (loop.finished_rounds() < loop.rounds()) {
+      last = loop.play_round();
+      write_round(writer, last, loop.algorithm().trace());
+      const double saving = loop.totals().stages[Stage::save];
+      {
+        const StageTimer timer(loop.totals().stages, Stage::save);
+        commit.loop = loop.save();
+        commit.last_round = last;
+        commit.sizes = writer.flush_and_sizes();
+        write_run_checkpoint(commit_path_, commit);
+      }
+      loop.totals().seconds += loop.totals().stages[Stage::save] - saving;
+      if (options_.observer.round_finished) {
+        options_.observer.round_finished(last, loop.rounds());
+      }
+    }
+    ResultRecord result = loop.evaluate();
+    store_models(directory_.path(), loop, last, plan.label, model_);
+    writer.algorithm_finished(result);
+    if (options_.observer.finished) {
+      options_.observer.finished(result);
+    }
+    return result;
+  }
+
+  const Experiment& experiment_;
+  const RunOptions& options_;
+  const std::atomic<bool>& stop_;
+  std::unique_ptr<Federation> federation_;
+  ModelSpec model_;
+  Rng rng_;
+  ParametersPtr initial_;
+  bool checked_;  ///< before anything is written: an impossible option must not end a run after hours
+  Workers workers_;
+  RunDirectory directory_;
+  fs::path commit_path_;
+};
+
+}  // namespace
+
+bool check_algorithms(const Experiment& experiment, const ModelSpec& model) {
+  const Rng rng(0);
+  const ParametersPtr initial = share(initialise(model, rng));
+  for (const AlgorithmPlan& plan : experiment.algorithms) {
+    plan.make()->init(make_server(experiment, model, initial, rng));
+  }
+  return true;
+}
+
+std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,
+                                         const std::atomic<bool>& stop) {
+  return Run(experiment, options, stop)();
+}
+
+}  // namespace feroma

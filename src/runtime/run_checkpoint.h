@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "feroma/core/archive.h"
+#include "feroma/report/record.h"
+#include "feroma/report/run_writer.h"
+
+namespace feroma {
+
+/// The state of a whole run after its last finished round.
+struct RunCheckpoint {
+  std::vector<ResultRecord> results;  ///< of the algorithms that are done
+  RunFileSizes sizes;                 ///< how long the growing files were
+  Bytes loop;                         ///< the running algorithm's RoundLoop; empty between algorithms
+  RoundRecord last_round;             ///< its last finished round, for the model store
+};
+
+/// One atomic commit: a reader sees the previous state or this one.
+void write_run_checkpoint(const std::filesystem::path& path, const RunCheckpoint& checkpoint);
+[[nodiscard]] RunCheckpoint read_run_checkpoint(const std::filesystem::path& path);
+
+}  // namespace feroma

@@ -1,0 +1,163 @@
+#include "feroma/runtime/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "feroma/core/build_info.h"
+#include "feroma/core/files.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kEngineNames[] = {"native", "torch"};
+
+/// Everything a run writes; `--overwrite` removes these and nothing else. What makes a run look finished goes first and
+/// what makes it a run last, so that a kill in between leaves something that can be overwritten again.
+constexpr std::string_view kRunFiles[] = {
+    "summary.json", "report.html", "store.db", "store.db-journal", "metrics.csv",   "clients.csv", "events.jsonl",
+    "mixing",       "profiles",    "models",   "checkpoint",       "manifest.json", "config.toml"};
+
+std::string now_utc() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+Json describe(const Experiment& experiment, int threads) {
+  const BuildInfo build = build_info();
+  return {{"version", build.version},
+          {"commit", build.commit},
+          {"compiler", build.compiler},
+          {"simd_target", build.simd_target},
+          {"engine", kEngineNames[static_cast<std::size_t>(experiment.engine())]},
+          {"threads", threads},
+          {"seeds", {experiment.scenario.seed}}};
+}
+
+/// Whether a folder holds nothing but what a run writes, however little of it.
+bool holds_only_run_files(const fs::path& path) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    const bool known = std::find(std::begin(kRunFiles), std::end(kRunFiles), name) != std::end(kRunFiles);
+    if (!known && !is_unfinished_write(name)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The first line in which two resolved configs differ, for the message.
+std::string first_difference(const fs::path& stored, const std::string& given) {
+  const Settings a = load_settings(stored);
+  const Settings b = parse_settings(given, "given");
+  for (const auto& [key, setting] : b) {
+    const auto found = a.find(key);
+    if (found == a.end()) {
+      return fmt::format("{} = {} is new", key, to_string(setting.value));
+    }
+    if (found->second.value != setting.value) {
+      return fmt::format("{} was {}, now {}", key, to_string(found->second.value), to_string(setting.value));
+    }
+  }
+  for (const auto& [key, setting] : a) {
+    if (!b.contains(key)) {
+      return fmt::format("{} = {} is gone", key, to_string(setting.value));
+    }
+  }
+  return "";
+}
+
+Json read_manifest(const fs::path& path) {
+  const Json manifest = Json::parse(read_text(path / "manifest.json"), nullptr, /*allow_exceptions=*/false);
+  require(manifest.is_object(), ErrorCode::invalid_data, "{}: must be a JSON object",
+          (path / "manifest.json").string());
+  return manifest;
+}
+
+void check_same_build(const fs::path& path, const Json& now) {
+  const Json then = read_manifest(path);
+  for (const char* key : {"version", "engine", "simd_target"}) {
+    require(then.contains(key) && then[key] == now[key], ErrorCode::invalid_config,
+            "{}: --resume needs the same {}, the run has {}, this is {}", path.string(), key,
+            then.value(key, Json()).dump(), now[key].dump());
+  }
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& experiment, int threads)
+    : path_(std::move(path)) {
+  const std::string config = to_toml(experiment.resolved());
+  const Json description = describe(experiment, threads);
+  const bool is_run = fs::exists(path_ / "config.toml") && fs::exists(path_ / "manifest.json");
+  if (fs::exists(path_) && !is_run) {
+    require(fs::is_directory(path_) && holds_only_run_files(path_), ErrorCode::invalid_config,
+            "--out {}: must be a new or empty folder or an earlier run, and it is none of them", path_.string());
+  }
+  require(!is_run || existing != Existing::refuse, ErrorCode::invalid_config,
+          "--out {}: a run is already there; use --resume to go on with it or --overwrite to replace it",
+          path_.string());
+  require(is_run || existing != Existing::resume, ErrorCode::invalid_config, "--resume {}: there is no run to resume",
+          path_.string());
+  make_writable_folder(path_);
+  take_lock();
+  remove_unfinished_writes(path_);
+  started_ = now_utc();
+  manifest_ = description.dump();
+  if (is_run && existing == Existing::resume) {
+    const std::string difference = first_difference(path_ / "config.toml", config);
+    require(difference.empty(), ErrorCode::invalid_config, "--resume {}: the config differs: {}", path_.string(),
+            difference);
+    check_same_build(path_, description);
+    const Json started = read_manifest(path_).value("started", Json());
+    started_ = started.is_string() ? started.get<std::string>() : started_;
+    resuming_ = true;
+    return;
+  }
+  for (const std::string_view name : kRunFiles) {
+    fs::remove_all(path_ / name);
+  }
+  write_file_atomically(path_ / "config.toml", config);
+  write_manifest(started_, "");
+}
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) {
+    ::close(lock_);
+  }
+}
+
+void RunDirectory::take_lock() {
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  require(lock_ >= 0, ErrorCode::io, "{}: cannot open the run folder: {}", path_.string(), std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    lock_ = -1;
+    fail(ErrorCode::invalid_config, "{}: another process is writing this run", path_.string());
+  }
+}
+
+void RunDirectory::write_manifest(const std::string& started, const std::string& ended) const {
+  Json manifest = Json::parse(manifest_);
+  manifest["started"] = started;
+  manifest["ended"] = ended.empty() ? Json(nullptr) : Json(ended);
+  write_file_atomically(path_ / "manifest.json", manifest.dump(2) + "\n");
+}
+
+void RunDirectory::finish() { write_manifest(started_, now_utc()); }
+
+}  // namespace feroma

@@ -1,0 +1,73 @@
+#include "feroma/algorithms/fedavg.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/algorithms/toy_run.h"
+
+namespace feroma {
+namespace {
+
+using test::ToyRun;
+
+TEST(FedAvg, ZeroEpochRoundIsTheIdentity) {
+  ToyRun run;
+  RoundLoop loop = run.loop("name = 'fedavg'");
+  const auto before = test::served_bits(loop.algorithm());
+  const std::unique_ptr<Algorithm> algorithm = make_fedavg({});
+  ServerContext server;
+  server.model = run.model;
+  server.initial = share(initialise(run.model, Rng(42).derive("init")));
+  server.fit.local_epochs = 0;
+  algorithm->init(server);
+  SimulatedPool pool(run.federation, run.workers, Rng(42), run.stop);
+  const std::vector<ClientId> one{ClientId{0}};
+  auto outcomes = pool.exchange(*algorithm, 1, 0, one);
+  std::map<ClientId, Message> answers{{ClientId{0}, std::get<ClientAnswer>(outcomes.at(ClientId{0}).answer).message}};
+  StageSeconds seconds;
+  algorithm->uplink(1, 0, answers, seconds);
+  EXPECT_EQ(test::served_bits(*algorithm), before);
+}
+
+TEST(FedAvg, ARoundInWhichEverybodyDroppedKeepsTheModel) {
+  ToyRun run;
+  const std::unique_ptr<Algorithm> algorithm = make_fedavg({});
+  ServerContext server;
+  server.model = run.model;
+  server.initial = share(initialise(run.model, Rng(42)));
+  algorithm->init(server);
+  const auto before = test::served_bits(*algorithm);
+  std::map<ClientId, Message> nobody;
+  StageSeconds seconds;
+  algorithm->uplink(1, 0, nobody, seconds);
+  EXPECT_EQ(test::served_bits(*algorithm), before);
+}
+
+TEST(FedAvg, CostsOneModelEachWay) {
+  ToyRun run;
+  RoundLoop loop = run.loop("name = 'fedavg'");
+  const RoundRecord record = loop.play_round();
+  const auto model_bytes = static_cast<std::int64_t>(4 * make_layout(run.model)->size);
+  EXPECT_EQ(record.bytes_down, 6 * model_bytes);
+  EXPECT_EQ(record.bytes_up, 6 * (model_bytes + 8));  // and the number of examples
+}
+
+TEST(FedAvg, LearnsATaskThatIsTheSameForEverybody) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.rotations = 1;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'fedavg'");
+  test::play_all(loop);
+  EXPECT_GT(loop.evaluate().accuracy, 60);
+}
+
+TEST(FedAvg, MomentumResetChangesTraining) {
+  ToyRun run;
+  RoundLoop round = run.loop("name = 'fedavg'");
+  RoundLoop epoch = run.loop("name = 'fedavg'\nmomentum_reset = 'epoch'");
+  static_cast<void>(round.play_round());
+  static_cast<void>(epoch.play_round());
+  EXPECT_NE(test::served_bits(round.algorithm()), test::served_bits(epoch.algorithm()));
+}
+
+}  // namespace
+}  // namespace feroma

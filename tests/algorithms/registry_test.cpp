@@ -1,0 +1,140 @@
+#include "feroma/algorithms/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/algorithms/toy_run.h"
+#include "tests/expect_error.h"
+
+namespace feroma {
+namespace {
+
+using test::ToyRun;
+
+struct Case {
+  std::string name;
+  std::string preset;
+};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const AlgorithmEntry& entry : known_algorithms()) {
+    if (entry.presets.empty()) {
+      cases.push_back({std::string(entry.name), ""});
+    }
+    for (const std::string_view preset : entry.presets) {
+      cases.push_back({std::string(entry.name), std::string(preset)});
+    }
+  }
+  return cases;
+}
+
+std::string toml_of(const Case& c) {
+  std::string text = "name = '" + c.name + "'\n";
+  text += c.preset.empty() ? "" : "preset = '" + c.preset + "'\n";
+  return text + (c.name == "fedavg" ? "" : "warmup_rounds = 2\n") +
+         (c.preset == "paper" ? "profile.dimensions = 4" : "");
+}
+
+class EveryAlgorithm : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryAlgorithm, RunsWithDriftAndResumesToTheSameBits) {
+  ToyRun run;
+  RoundLoop whole = run.loop(toml_of(GetParam()));
+  test::play_all(whole);
+  for (int stop_after = 0; stop_after <= 5; ++stop_after) {
+    RoundLoop first = run.loop(toml_of(GetParam()));
+    for (int i = 0; i < stop_after; ++i) {
+      static_cast<void>(first.play_round());
+    }
+    const Bytes saved = first.save();
+    RoundLoop second = run.loop(toml_of(GetParam()));
+    second.load(saved, "checkpoint");
+    test::play_all(second);
+    EXPECT_EQ(test::served_bits(whole.algorithm()), test::served_bits(second.algorithm())) << "after " << stop_after;
+    EXPECT_EQ(whole.totals().best_round, second.totals().best_round);
+    EXPECT_EQ(whole.totals().bytes_down, second.totals().bytes_down);
+  }
+}
+
+TEST_P(EveryAlgorithm, GivesTheSameBitsOnAnyThreadsInAnyOrder) {
+  ToyRun one;
+  RoundLoop serial = one.loop(toml_of(GetParam()));
+  test::play_all(serial);
+  ToyRun three(test::toy_scenario(), 3);
+  for (const std::uint64_t order : {1U, 2U, 3U}) {
+    RoundLoop shuffled = three.loop(toml_of(GetParam()), order);
+    test::play_all(shuffled);
+    EXPECT_EQ(test::served_bits(serial.algorithm()), test::served_bits(shuffled.algorithm()));
+    EXPECT_EQ(serial.evaluate().accuracy, shuffled.evaluate().accuracy);
+  }
+}
+
+TEST_P(EveryAlgorithm, RefusesATruncatedCheckpoint) {
+  ToyRun run;
+  RoundLoop loop = run.loop(toml_of(GetParam()));
+  static_cast<void>(loop.play_round());
+  Bytes saved = loop.save();
+  saved.resize(saved.size() / 2);
+  RoundLoop other = run.loop(toml_of(GetParam()));
+  expect_error(ErrorCode::invalid_data, "checkpoint", [&] {
+    other.load(saved, "checkpoint");
+    return 0;
+  });
+}
+
+TEST_P(EveryAlgorithm, RefusesUnknownOptionsByName) {
+  ToyRun run;
+  expect_error(ErrorCode::invalid_config, "algorithm.0.nonsense",
+               [&] { return run.loop(toml_of(GetParam()) + "\nnonsense = 1").rounds(); });
+}
+
+TEST_P(EveryAlgorithm, ResolvedOptionsReadBackToThemselves) {
+  ToyRun run;
+  RoundLoop first = run.loop(toml_of(GetParam()));
+  std::string text = "name = '" + GetParam().name + "'\n";
+  text += GetParam().preset.empty() ? "" : "preset = '" + GetParam().preset + "'\n";
+  for (const auto& [key, setting] : run.plans.back()->settings) {
+    text += key + " = " + to_string(setting.value) + "\n";
+  }
+  const Settings before = run.plans.back()->settings;
+  RoundLoop second = run.loop(text);
+  for (const auto& [key, setting] : run.plans.back()->settings) {
+    EXPECT_EQ(setting.value, before.at(key).value) << key;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, testing::ValuesIn(all_cases()), [](const auto& tested) {
+  std::string name = tested.param.name + (tested.param.preset.empty() ? "" : "_" + tested.param.preset);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(Registry, SuggestsTheNearestAlgorithm) {
+  ToyRun run;
+  expect_error(ErrorCode::invalid_config, "did you mean \"fedavg\"",
+               [&] { return run.loop("name = 'fedagv'").rounds(); });
+}
+
+TEST(Registry, RefusesAPresetTheMethodDoesNotHave) {
+  ToyRun run;
+  expect_error(ErrorCode::invalid_config, "has no presets",
+               [&] { return run.loop("name = 'fedavg'\npreset = 'auto'").rounds(); });
+  expect_error(ErrorCode::invalid_config, "auto, paper, reference",
+               [&] { return run.loop("name = 'feroma'\npreset = 'best'").rounds(); });
+}
+
+TEST(FeromaOptions, ImpossibleCombinationsAreRefused) {
+  ToyRun run;
+  const auto refuses = [&](const std::string& options, std::string_view part) {
+    expect_error(ErrorCode::invalid_config, part, [&] { return run.loop("name = 'feroma'\n" + options).rounds(); });
+  };
+  refuses("warmup_rounds = 0", "warmup_rounds must be >= 1");
+  refuses("profile.encoder = ''", "profile.encoder");
+  refuses("profile.encoder = 'input_moments'\nprofile.projection = 'pca_cube'", "pca_cube");
+  refuses("profile.missing_class = 'minus_one'", "mask for the reliable metric");
+  refuses("mapping.width = 0", "must be > 0");
+  refuses("mapping.kernel = 'gauss'", "did you mean \"gaussian\"");
+}
+
+}  // namespace
+}  // namespace feroma

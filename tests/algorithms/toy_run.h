@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "feroma/algorithms/registry.h"
+#include "feroma/runtime/round_loop.h"
+#include "tests/toy_engine.h"
+
+namespace feroma::test {
+
+/// A whole federation in memory: toy data, toy model, one or more workers.
+class ToyRun {
+ public:
+  explicit ToyRun(ScenarioOptions scenario = toy_scenario(), int threads = 1)
+      : federation(toy_dataset(), scenario),
+        model(toy_model(federation.shape(), federation.classes())),
+        workers(threads, [this] { return std::make_unique<ToyEngine>(model); }) {}
+
+  /// The loop of an algorithm given as TOML, e.g. "name = 'feroma'\nwarmup_rounds = 2".
+  RoundLoop loop(const std::string& algorithm, std::optional<std::uint64_t> task_order_seed = std::nullopt) {
+    Problems problems;
+    SettingsReader reader(parse_settings("[[algorithm]]\n" + algorithm, "test"), problems);
+    plans.push_back(std::make_unique<AlgorithmPlan>(plan_algorithm(reader, "algorithm.0", problems)));
+    reader.reject_unknown();
+    problems.raise();
+    ServerContext server;
+    server.model = model;
+    const Rng rng(static_cast<std::uint64_t>(federation.options().seed));
+    server.initial = share(initialise(model, rng.derive("init")));
+    server.fit = {2, 16, 0.2, 0.9, MomentumReset::round};
+    server.rng = rng.derive("server");
+    return RoundLoop({federation, *plans.back(), std::move(server), workers, rng, stop, task_order_seed});
+  }
+
+  Federation federation;
+  ModelSpec model;
+  std::atomic<bool> stop = false;
+  std::vector<std::unique_ptr<AlgorithmPlan>> plans;
+  Workers workers;
+};
+
+/// The bits of everything an algorithm serves.
+inline std::vector<float> served_bits(const Algorithm& algorithm) {
+  std::vector<float> bits;
+  for (const ServedModel& served : algorithm.served()) {
+    bits.insert(bits.end(), served.model->values().begin(), served.model->values().end());
+    bits.insert(bits.end(), served.profile.begin(), served.profile.end());
+  }
+  return bits;
+}
+
+inline void play_all(RoundLoop& loop) {
+  while (loop.finished_rounds() < loop.rounds()) {
+    static_cast<void>(loop.play_round());
+  }
+}
+
+}  // namespace feroma::test

@@ -1,0 +1,104 @@
+#include "feroma/runtime/client_pool.h"
+
+#include <gtest/gtest.h>
+
+#include "feroma/algorithms/fedavg.h"
+#include "tests/toy_engine.h"
+
+namespace feroma {
+namespace {
+
+/// Remembers a visit count per client and fails for one of them.
+class Visitor final : public Algorithm {
+ public:
+  void init(const ServerContext&) override {}
+  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {{{"hello", Floats{1, 2}}}}; }
+  [[nodiscard]] Message client_step(Round round, int, ClientContext& context, const Message&) const override {
+    require(!(round == 2 && context.id == ClientId{1}), ErrorCode::invalid_data, "[train] loss is not finite");
+    const std::int64_t visits = context.state.has("visits") ? context.state.integer("visits") : 0;
+    context.state.values["visits"] = Ints{visits + 1};
+    return {{{"visits", Ints{visits + 1}}, {"window", Ints{context.window}}}};
+  }
+  void uplink(Round, int, std::map<ClientId, Message>&, StageSeconds&) override {}
+  void on_window_change(ClientContext& context) const override {
+    const std::int64_t changes = context.state.has("changes") ? context.state.integer("changes") : 0;
+    context.state.values["changes"] = Ints{changes + 1};
+  }
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy, TestContext&) const override { return nullptr; }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return {}; }
+  void save(ModelWriter&) const override {}
+  void load(ModelReader&) override {}
+};
+
+class PoolTest : public testing::Test {
+ protected:
+  PoolTest()
+      : federation(test::toy_dataset(), test::toy_scenario()),
+        workers(2, [this] { return std::make_unique<test::ToyEngine>(test::toy_model(federation.shape(), 10)); }),
+        pool(federation, workers, Rng(1), stop) {}
+
+  Federation federation;
+  std::atomic<bool> stop = false;
+  Workers workers;
+  SimulatedPool pool;
+  std::vector<ClientId> clients{ClientId{0}, ClientId{1}, ClientId{4}};
+};
+
+TEST_F(PoolTest, AClientWhoseTrainingFailsDropsOutAndTheRoundGoesOn) {
+  const auto outcomes = pool.exchange(Visitor(), 2, 0, clients);
+  ASSERT_EQ(outcomes.size(), 3U);
+  EXPECT_TRUE(std::holds_alternative<ClientAnswer>(outcomes.at(ClientId{0}).answer));
+  EXPECT_TRUE(std::holds_alternative<ClientAnswer>(outcomes.at(ClientId{4}).answer));
+  const auto& dropped = std::get<ClientDropped>(outcomes.at(ClientId{1}).answer);
+  EXPECT_EQ(dropped.reason, "[train] loss is not finite");
+}
+
+TEST_F(PoolTest, CountsBytesBothWays) {
+  const auto outcomes = pool.exchange(Visitor(), 1, 0, clients);
+  EXPECT_EQ(outcomes.at(ClientId{0}).bytes_down, 8);
+  EXPECT_EQ(std::get<ClientAnswer>(outcomes.at(ClientId{0}).answer).bytes_up, 16);
+}
+
+TEST_F(PoolTest, ClientsRememberAcrossRoundsAndCheckpoints) {
+  const auto visits = [&](SimulatedPool& which) {
+    auto outcomes = which.exchange(Visitor(), 3, 0, clients);
+    return std::get<ClientAnswer>(outcomes.at(ClientId{4}).answer).message.integer("visits");
+  };
+  EXPECT_EQ(visits(pool), 1);
+  EXPECT_EQ(visits(pool), 2);
+  ArchiveWriter archive;
+  ModelWriter writer(archive);
+  pool.save(writer);
+  SimulatedPool restored(federation, workers, Rng(1), stop);
+  ArchiveReader reader(archive.bytes(), "state");
+  ModelReader models(reader, make_layout(test::toy_model(federation.shape(), 10)));
+  restored.load(models);
+  reader.expect_end();
+  EXPECT_EQ(visits(restored), 3);
+}
+
+TEST_F(PoolTest, TellsAClientOncePerNewDataVersion) {
+  const Visitor visitor;
+  for (Round round = 1; round <= 5; ++round) {
+    static_cast<void>(pool.exchange(visitor, round, 0, std::span(clients).first(1)));
+  }
+  ArchiveWriter archive;
+  ModelWriter writer(archive);
+  pool.save(writer);
+  ArchiveReader in(archive.bytes(), "state");
+  ModelReader models(in, make_layout(test::toy_model(federation.shape(), 10)));
+  ASSERT_EQ(in.get<std::uint64_t>(), 1U);
+  static_cast<void>(in.get<ClientId>());
+  static_cast<void>(in.get<std::int32_t>());
+  EXPECT_EQ(models.get_message().integer("changes"), 3);  // three stages over five rounds
+}
+
+TEST_F(PoolTest, RoundsPastTheScheduleUseTheLastData) {
+  auto last = pool.exchange(Visitor(), 5, 0, std::span(clients).first(1));
+  auto extra = pool.exchange(Visitor(), 9, 0, std::span(clients).first(1));
+  EXPECT_EQ(std::get<ClientAnswer>(last.begin()->second.answer).message.integer("window"),
+            std::get<ClientAnswer>(extra.begin()->second.answer).message.integer("window"));
+}
+
+}  // namespace
+}  // namespace feroma

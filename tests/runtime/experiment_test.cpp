@@ -1,0 +1,89 @@
+#include "feroma/runtime/experiment.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/expect_error.h"
+
+namespace feroma {
+namespace {
+
+constexpr const char* kMinimal = "[scenario]\nclients = 5\n[[algorithm]]\nname = 'fedavg'\n";
+
+Experiment read(const std::string& text) { return read_experiment(parse_settings(text, "my.toml")); }
+
+TEST(Experiment, ReadsAMinimalFile) {
+  const Experiment experiment = read(kMinimal);
+  EXPECT_EQ(experiment.scenario.clients, 5);
+  EXPECT_EQ(experiment.scenario.rounds, 20);
+  ASSERT_EQ(experiment.algorithms.size(), 1U);
+  EXPECT_EQ(experiment.algorithms[0].label, "fedavg");
+}
+
+TEST(Experiment, ResolvedConfigGivesItselfBack) {
+  const Experiment experiment = read(std::string(kMinimal) + "[[algorithm]]\nname = 'feroma'\nmapping.width = 0.7\n");
+  const std::string resolved = to_toml(experiment.resolved());
+  EXPECT_EQ(resolved, to_toml(read(resolved).resolved()));
+  EXPECT_EQ(resolved.find("\"auto\""), resolved.find("preset = \"auto\"") + 9);  // only the preset is called auto
+}
+
+TEST(Experiment, LabelsAreUniqueWithinARun) {
+  const Experiment experiment =
+      read(std::string(kMinimal) + "[[algorithm]]\nname = 'fedavg'\nmomentum_reset = 'epoch'\n");
+  EXPECT_EQ(experiment.algorithms[1].label, "fedavg-2");
+}
+
+TEST(Experiment, AcceptsThePapersNotation) {
+  EXPECT_EQ(read("[scenario]\nshift = 'P(Y|X)'\n[[algorithm]]\nname = 'fedavg'\n").scenario.shift,
+            Shift::concept_label);
+}
+
+struct Mistake {
+  const char* text;
+  const char* part;
+};
+
+class BadConfig : public testing::TestWithParam<Mistake> {};
+
+TEST_P(BadConfig, IsRefusedByName) {
+  expect_error(ErrorCode::invalid_config, GetParam().part, [] { return read(GetParam().text).scenario.clients; });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadConfig,
+    testing::Values(
+        Mistake{"[scenario]\nclients = 5\n", "at least one [[algorithm]]"},
+        Mistake{"[scenario]\nclient = 5\n[[algorithm]]\nname = 'fedavg'\n", "did you mean scenario.clients?"},
+        Mistake{"[scenario]\nnum_clients = 5\n[[algorithm]]\nname = 'fedavg'\n", "did you mean scenario.clients?"},
+        Mistake{"[scenario]\nclients = 0\n[[algorithm]]\nname = 'fedavg'\n", "scenario.clients must be >= 1, got 0"},
+        Mistake{"[scenario]\nclients = 'many'\n[[algorithm]]\nname = 'fedavg'\n", "must be an integer"},
+        Mistake{"[scenario]\nclients = 2.5\n[[algorithm]]\nname = 'fedavg'\n", "must be an integer"},
+        Mistake{"[scenario]\nparticipation = 1.5\n[[algorithm]]\nname = 'fedavg'\n", "> 0 and <= 1"},
+        Mistake{"[scenario]\nlevel = 'hihg'\n[[algorithm]]\nname = 'fedavg'\n", "did you mean \"high\"?"},
+        Mistake{"[scenario]\nshift = 'Px_y'\n[[algorithm]]\nname = 'fedavg'\n", "must be one of"},
+        Mistake{"[scenario]\ndataset = 'mnits'\n[[algorithm]]\nname = 'fedavg'\n", "mnist"},
+        Mistake{"[training]\nlr = 0.1\n[[algorithm]]\nname = 'fedavg'\n", "did you mean training.learning_rate?"},
+        Mistake{"[training]\nlearning_rate = 0\n[[algorithm]]\nname = 'fedavg'\n",
+                "training.learning_rate must be > 0"},
+        Mistake{"[training]\nlearning_rate = nan\n[[algorithm]]\nname = 'fedavg'\n", "training.learning_rate"},
+        Mistake{"[training]\nengine = 'tpu'\n[[algorithm]]\nname = 'fedavg'\n", "training.engine must be one of"},
+        Mistake{"[privacy]\nmode = 'pure'\n[[algorithm]]\nname = 'fedavg'\n", "privacy.mode must be one of off"},
+        Mistake{"[[algorithm]]\nname = 'fedavg'\nlabel = '../x'\n", "label"},
+        Mistake{"[[algorithm]]\npreset = 'auto'\n", "algorithm.0.name"},
+        Mistake{"clients = 5\n[[algorithm]]\nname = 'fedavg'\n", "unknown key clients"},
+        Mistake{"[scenario\n", "my.toml:1"}));
+
+TEST(Experiment, ReportsAllMistakesAtOnce) {
+  try {
+    static_cast<void>(read("[scenario]\nclients = 0\nroundz = 3\n[[algorithm]]\nname = 'fedagv'\n"));
+    FAIL();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("scenario.clients"), std::string::npos);
+    EXPECT_NE(text.find("scenario.roundz"), std::string::npos);
+    EXPECT_NE(text.find("algorithm.0.name"), std::string::npos);
+    EXPECT_NE(text.find("my.toml:2"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace feroma

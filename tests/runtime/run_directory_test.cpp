@@ -1,0 +1,94 @@
+#include "feroma/runtime/run_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "feroma/core/files.h"
+#include "tests/data/synthetic.h"
+#include "tests/expect_error.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunDirectoryTest : public testing::Test {
+ protected:
+  static Experiment experiment(int clients = 5) {
+    return read_experiment(
+        parse_settings(fmt::format("[scenario]\nclients = {}\n[[algorithm]]\nname = 'fedavg'\n", clients), "test"));
+  }
+  void make(Existing existing, int clients = 5) { RunDirectory(out, existing, experiment(clients), 2).finish(); }
+  void expect_refused(Existing existing, std::string_view part, int clients = 5) {
+    expect_error(ErrorCode::invalid_config, part, [&] {
+      make(existing, clients);
+      return 0;
+    });
+  }
+
+  test::ScratchFolder scratch;
+  fs::path out = scratch.path() / "run";
+};
+
+TEST_F(RunDirectoryTest, WritesConfigAndManifest) {
+  make(Existing::refuse);
+  EXPECT_EQ(read_experiment(load_settings(out / "config.toml")).scenario.clients, 5);
+  EXPECT_NE(read_text(out / "manifest.json").find("\"ended\": \"20"), std::string::npos);
+}
+
+TEST_F(RunDirectoryTest, RefusesAnExistingRunUnlessTold) {
+  make(Existing::refuse);
+  expect_refused(Existing::refuse, "--resume to go on with it or --overwrite");
+  make(Existing::resume);
+  make(Existing::overwrite);
+}
+
+TEST_F(RunDirectoryTest, OverwriteRemovesTheOldRunAndNothingElse) {
+  make(Existing::refuse);
+  std::ofstream(out / "notes.txt") << "mine";
+  std::ofstream(out / "summary.json") << "{}";
+  make(Existing::overwrite, 7);
+  EXPECT_TRUE(fs::exists(out / "notes.txt"));
+  EXPECT_FALSE(fs::exists(out / "summary.json"));
+  EXPECT_EQ(read_experiment(load_settings(out / "config.toml")).scenario.clients, 7);
+}
+
+TEST_F(RunDirectoryTest, NeverTouchesAFolderThatIsNoRun) {
+  fs::create_directories(out);
+  std::ofstream(out / "thesis.tex") << "years";
+  expect_refused(Existing::overwrite, "must be a new or empty folder");
+  EXPECT_TRUE(fs::exists(out / "thesis.tex"));
+}
+
+TEST_F(RunDirectoryTest, ResumeNamesTheKeyThatDiffers) {
+  make(Existing::refuse);
+  expect_refused(Existing::resume, "scenario.clients was 5, now 6", 6);
+}
+
+TEST_F(RunDirectoryTest, ResumeNeedsARun) { expect_refused(Existing::resume, "no run to resume"); }
+
+TEST_F(RunDirectoryTest, ResumeRefusesAnotherEngine) {
+  make(Existing::refuse);
+  std::string manifest = read_text(out / "manifest.json");
+  const std::size_t at = manifest.find("\"engine\": \"") + 11;
+  manifest.replace(at, manifest.find('"', at) - at, "abacus");
+  write_file_atomically(out / "manifest.json", manifest);
+  expect_refused(Existing::resume, "same engine, the run has \"abacus\"");
+}
+
+TEST_F(RunDirectoryTest, TwoProcessesCannotWriteOneRun) {
+  const RunDirectory first(out, Existing::refuse, experiment(), 1);
+  expect_refused(Existing::resume, "another process is writing this run");
+}
+
+TEST_F(RunDirectoryTest, AnUnwritablePlaceIsAnIoError) {
+  std::ofstream(scratch.path() / "file") << "x";
+  expect_error(ErrorCode::io, "file", [&] {
+    RunDirectory(scratch.path() / "file" / "run", Existing::refuse, experiment(), 1).finish();
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace feroma
