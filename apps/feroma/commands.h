@@ -1,0 +1,19 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace feroma::cli {
+
+/// How tables are printed.
+enum class Format { text, json };
+
+/// Each command adds itself to the app; its callback does the work and throws feroma::Error on failure.
+void add_init_command(CLI::App& app);
+void add_run_command(CLI::App& app);
+void add_list_command(CLI::App& app);
+void add_data_command(CLI::App& app);
+
+/// The shared `--format text|json` option of everything that prints a table.
+void add_format_option(CLI::App& command, Format& format);
+
+}  // namespace feroma::cli

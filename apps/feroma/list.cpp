@@ -1,0 +1,145 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.h"
+#include "feroma/algorithms/registry.h"
+#include "feroma/core/options.h"
+#include "feroma/data/catalog.h"
+#include "feroma/models/spec.h"
+#include "feroma/partition/scenario.h"
+
+namespace feroma::cli {
+namespace {
+
+/// One line of a list.
+struct Row {
+  std::string name;
+  std::string about;
+  std::string source;
+};
+using Rows = std::vector<Row>;
+
+Rows algorithm_rows() {
+  Rows rows;
+  for (const AlgorithmEntry& entry : known_algorithms()) {
+    rows.push_back({std::string(entry.name), std::string(entry.category), std::string(entry.source)});
+  }
+  return rows;
+}
+
+Rows dataset_rows() {
+  Rows rows;
+  for (const DatasetEntry& entry : known_datasets()) {
+    const std::string about = fmt::format("{}, {} classes, {} x {} x {}", entry.title, entry.classes,
+                                          entry.shape.channels, entry.shape.height, entry.shape.width);
+    rows.push_back({std::string(entry.name), about, std::string(entry.source)});
+  }
+  return rows;
+}
+
+Rows model_rows() {
+  Rows rows;
+  for (const ModelEntry& entry : known_models()) {
+    rows.push_back({std::string(entry.name), "model", std::string(entry.source)});
+  }
+  return rows;
+}
+
+std::string_view about(Shift shift) {
+  switch (shift) {
+    case Shift::covariate: return "pictures are rotated and tinted";
+    case Shift::label_prior: return "only some classes occur";
+    case Shift::concept_label: return "labels are permuted inside a pool of classes";
+    case Shift::concept_feature: return "pictures of some classes are rotated and tinted";
+  }
+  unreachable();
+}
+
+std::string_view about(DriftMode mode) {
+  switch (mode) {
+    case DriftMode::trDR_teND: return "each stage replaces the training data; tests draw from the last stages";
+  }
+  unreachable();
+}
+
+/// The canonical spelling comes first in enum_names; later spellings of the same value are its notation.
+template <NamedEnum E>
+Rows enum_rows(std::string_view source) {
+  Rows rows;
+  std::vector<E> values;
+  for (const auto& [value, name] : enum_names(E{})) {
+    const auto known = std::find(values.begin(), values.end(), value);
+    if (known == values.end()) {
+      values.push_back(value);
+      rows.push_back({std::string(name), std::string(about(value)), std::string(source)});
+    } else {
+      rows[static_cast<std::size_t>(known - values.begin())].about += fmt::format(", {}", name);
+    }
+  }
+  return rows;
+}
+
+Rows shift_rows() { return enum_rows<Shift>("Feroma, ICLR 2026; ANDA generator"); }
+Rows drift_mode_rows() { return enum_rows<DriftMode>("Feroma, ICLR 2026; ANDA generator"); }
+
+struct Kind {
+  std::string_view name;
+  Rows (*rows)();
+};
+constexpr std::array kKinds{Kind{"algorithms", algorithm_rows}, Kind{"datasets", dataset_rows},
+                            Kind{"models", model_rows}, Kind{"shifts", shift_rows},
+                            Kind{"drift-modes", drift_mode_rows}};
+
+void print_text(const Rows& rows) {
+  std::size_t name_width = 0;
+  std::size_t about_width = 0;
+  for (const Row& row : rows) {
+    name_width = std::max(name_width, row.name.size());
+    about_width = std::max(about_width, row.about.size());
+  }
+  for (const Row& row : rows) {
+    fmt::print("{:<{}}  {:<{}}  {}\n", row.name, name_width, row.about, about_width, row.source);
+  }
+}
+
+void print_json(const Rows& rows) {
+  auto list = nlohmann::json::array();
+  for (const Row& row : rows) {
+    list.push_back({{"name", row.name}, {"about", row.about}, {"source", row.source}});
+  }
+  fmt::print("{}\n", list.dump(2));
+}
+
+void add_kind(CLI::App& list, const Kind& kind) {
+  CLI::App* command = list.add_subcommand(std::string(kind.name), fmt::format("The {} of this build", kind.name));
+  command->footer(fmt::format("Example:\n  feroma list {} --format json", kind.name));
+  // Shared because CLI11 copies the callback; the option writes into it while parsing.
+  const auto format = std::make_shared<Format>(Format::text);
+  add_format_option(*command, *format);
+  command->callback([format, rows = kind.rows] {
+    switch (*format) {
+      case Format::text: print_text(rows()); return;
+      case Format::json: print_json(rows()); return;
+    }
+  });
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app) {
+  CLI::App* list = app.add_subcommand("list", "What this build knows, one line each with its source");
+  list->footer("Example:\n  feroma list algorithms");
+  list->require_subcommand(1);
+  for (const Kind& kind : kKinds) {
+    add_kind(*list, kind);
+  }
+}
+
+}  // namespace feroma::cli

@@ -1,0 +1,83 @@
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "commands.h"
+#include "feroma/core/build_info.h"
+#include "feroma/core/error.h"
+#include "feroma/core/log.h"
+#include "feroma/engine/engine.h"
+#include "terminal.h"
+#include "usage.h"
+
+namespace feroma::cli {
+namespace {
+
+std::string version_text() {
+  const BuildInfo info = build_info();
+  const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
+  std::string text = fmt::format("feroma {}", info.version);
+  text += info.commit.empty() ? "" : fmt::format(" (commit {})", info.commit);
+  text += fmt::format("\nengines: native{}", engine_available(EngineKind::torch) ? ", torch" : "");
+  text += fmt::format("\ndownloads (libcurl): {}", yes_no(info.downloads));
+  text += fmt::format("\ncompiler: {}", info.compiler);
+  text += fmt::format("\nSIMD target: {}", info.simd_target);
+  return text;
+}
+
+void log_to_stderr(bool verbose) {
+  log::set_sink([verbose](log::Severity severity, std::string_view message) {
+    switch (severity) {
+      case log::Severity::debug:
+        if (verbose) {
+          fmt::print(stderr, "{}\n", message);
+        }
+        return;
+      case log::Severity::info: fmt::print(stderr, "{}\n", message); return;
+      case log::Severity::warning: fmt::print(stderr, "{} {}\n", red("warning:", stderr), message); return;
+    }
+  });
+}
+
+void print_error(std::string_view message) { fmt::print(stderr, "{} {}\n", red("feroma:", stderr), message); }
+
+int run_app(int argc, char** argv) {
+  CLI::App app("Federated learning for data that differ between clients and drift over time.", "feroma");
+  app.set_version_flag("--version", version_text, "Print the version, the features built in and the SIMD target");
+  app.add_flag_callback(
+      "-v,--verbose", [] { log_to_stderr(/*verbose=*/true); }, "Print debug messages too");
+  app.footer("Example:\n  feroma init study && feroma run study.toml");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(32);
+  add_init_command(app);
+  add_run_command(app);
+  add_data_command(app);
+  add_list_command(app);
+
+  log_to_stderr(/*verbose=*/false);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help and --version
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorCode::invalid_config, explain(app, error));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace feroma::cli
+
+int main(int argc, char** argv) {
+  try {
+    return feroma::cli::run_app(argc, argv);
+  } catch (const feroma::Error& error) {
+    feroma::cli::print_error(error.what());
+    return feroma::exit_code(error.code());
+  } catch (const std::exception& error) {
+    feroma::cli::print_error(error.what());
+    return 1;
+  }
+}

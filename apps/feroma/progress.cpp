@@ -1,0 +1,64 @@
+#include "progress.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+namespace feroma::cli {
+namespace {
+
+constexpr int kBarWidth = 24;
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  return whole >= 3600 ? fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::size_t algorithms) : algorithms_(algorithms), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+RunObserver Progress::observer() {
+  RunObserver observer;
+  observer.started = [this](const std::string& label, int finished, int rounds) { started(label, finished, rounds); };
+  observer.round_finished = [this](const RoundRecord& record, int rounds) { round_finished(record, rounds); };
+  return observer;
+}
+
+void Progress::started(const std::string& label, int finished, int rounds) {
+  ++index_;
+  first_round_ = finished;
+  start_ = std::chrono::steady_clock::now();
+  if (!terminal_ && finished > 0) {
+    fmt::print(stderr, "{}: resuming after round {} of {}\n", label, finished, rounds);
+  }
+}
+
+void Progress::round_finished(const RoundRecord& record, int rounds) {
+  if (terminal_) {
+    draw(record, rounds);
+    return;
+  }
+  fmt::print(stderr, "{} round {}/{}: accuracy {:.2f} -> {:.2f}, loss {:.4f}, {:.1f} s\n", record.algorithm,
+             record.round, rounds, record.accuracy_before, record.accuracy_after, record.loss, record.seconds);
+}
+
+void Progress::draw(const RoundRecord& record, int rounds) const {
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double rate = (record.round - first_round_) / std::max(elapsed, 1e-9);
+  const int filled = kBarWidth * record.round / std::max(rounds, 1);
+  std::string bar(static_cast<std::size_t>(kBarWidth), '.');
+  bar.replace(0, static_cast<std::size_t>(filled), static_cast<std::size_t>(filled), '#');
+  fmt::print(stderr, "\r\033[K[{}] {} ({} of {}) round {}/{}, accuracy {:.1f} %, {:.2f} rounds/s, {} left", bar,
+             record.algorithm, index_, algorithms_, record.round, rounds, record.accuracy_after, rate,
+             duration((rounds - record.round) / rate));
+  std::fflush(stderr);
+}
+
+void Progress::clear() const {
+  if (terminal_) {
+    fmt::print(stderr, "\r\033[K");
+  }
+}
+
+}  // namespace feroma::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "feroma/runtime/run.h"
+
+namespace feroma::cli {
+
+/// Shows how a run goes: a bar with rate and time left on a terminal, one line per round elsewhere. Writes to stderr.
+class Progress {
+ public:
+  explicit Progress(std::size_t algorithms);
+
+  /// Callbacks that borrow this object.
+  [[nodiscard]] RunObserver observer();
+  /// Removes the bar, so that what is printed next starts on a clean line.
+  void clear() const;
+
+ private:
+  void started(const std::string& label, int finished, int rounds);
+  void round_finished(const RoundRecord& record, int rounds);
+  void draw(const RoundRecord& record, int rounds) const;
+
+  std::size_t algorithms_;
+  std::size_t index_ = 0;
+  int first_round_ = 0;
+  bool terminal_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace feroma::cli

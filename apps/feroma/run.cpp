@@ -1,0 +1,127 @@
+#include "feroma/runtime/run.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "commands.h"
+#include "feroma/core/settings.h"
+#include "feroma/report/console.h"
+#include "feroma/report/summary.h"
+#include "progress.h"
+
+namespace feroma::cli {
+namespace {
+
+/// Set by Ctrl-C; the run saves and ends with exit code 3. A second Ctrl-C ends it at once.
+std::atomic<bool> stop_requested = false;
+
+void request_stop(int) {
+  stop_requested = true;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+struct RunArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::string out;
+  bool resume = false;
+  bool overwrite = false;
+  bool dry_run = false;
+  int threads = 0;
+  Format format = Format::text;
+};
+
+void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, Format format) {
+  if (format == Format::json) {
+    const nlohmann::ordered_json json{{"clients", e.clients},
+                                      {"rounds", e.rounds},
+                                      {"distributions", e.distributions},
+                                      {"realised_changes", e.realised_changes},
+                                      {"samples_per_client_round", e.samples_per_client_round},
+                                      {"steps", e.steps},
+                                      {"parameters", e.parameters},
+                                      {"memory_bytes", e.memory_bytes},
+                                      {"algorithms", algorithms},
+                                      {"threads", threads},
+                                      {"seconds", e.seconds}};
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("clients            {}\nrounds             {}\n", e.clients, e.rounds);
+  fmt::print("distributions      {} ({} changes over all clients)\n", e.distributions, e.realised_changes);
+  fmt::print("training samples   {} per client and round\n", e.samples_per_client_round);
+  fmt::print("SGD steps          {} per algorithm, {} algorithms\n", e.steps, algorithms);
+  fmt::print("model              {} parameters\n", e.parameters);
+  fmt::print("memory             about {:.0f} MB\n", static_cast<double>(e.memory_bytes) / 1e6);
+  fmt::print("training time      about {:.0f} s on {} threads\n", e.seconds, threads);
+}
+
+void run(const RunArguments& arguments) {
+  Settings settings = load_settings(arguments.config);
+  for (const std::string& assignment : arguments.overrides) {
+    apply_override(settings, assignment);
+  }
+  const Experiment experiment = read_experiment(settings);
+  const int threads =
+      arguments.threads > 0 ? arguments.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (arguments.dry_run) {
+    print_estimate(estimate_run(experiment, threads), experiment.algorithms.size(), threads, arguments.format);
+    return;
+  }
+  Progress progress(experiment.algorithms.size());
+  RunOptions options;
+  options.out = arguments.out.empty() ? std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()
+                                      : std::filesystem::path(arguments.out);
+  options.existing =
+      arguments.resume ? Existing::resume : (arguments.overwrite ? Existing::overwrite : Existing::refuse);
+  options.threads = threads;
+  options.observer = progress.observer();
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::vector<ResultRecord> results;
+  try {
+    results = run_experiment(experiment, options, stop_requested);
+  } catch (const Error& error) {
+    progress.clear();
+    if (error.code() == ErrorCode::interrupted) {
+      // The stored config has every --set in it.
+      fail(ErrorCode::interrupted, "interrupted; go on with: feroma run {0}/config.toml --out {0} --resume",
+           options.out.string());
+    }
+    throw;
+  }
+  progress.clear();
+  if (arguments.format == Format::json) {
+    fmt::print("{}\n", summary_json({scenario_of(experiment.resolved()), results}));
+  } else {
+    fmt::print("{}\nreport: {}\n", results_table(results), (options.out / "report.html").string());
+  }
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("run", "Run one scenario with one or more algorithms");
+  auto arguments = std::make_shared<RunArguments>();
+  command->add_option("CONFIG", arguments->config, "Scenario file (feroma init writes one)")->required();
+  command->add_option("--set", arguments->overrides, "Override a key, e.g. --set scenario.level=low (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--out", arguments->out, "Run directory (default: runs/<config stem>)");
+  CLI::Option* resume = command->add_flag("--resume", arguments->resume, "Go on with an interrupted run");
+  command->add_flag("--overwrite", arguments->overwrite, "Replace an existing run")->excludes(resume);
+  command->add_option("--threads", arguments->threads, "Worker threads (default: one per core)")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag("--dry-run", arguments->dry_run, "Print clients, samples, steps, memory and time; run nothing");
+  add_format_option(*command, arguments->format);
+  command->footer("Example:\n  feroma run configs/demo.toml --set scenario.seed=7 --out runs/seed7");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace feroma::cli

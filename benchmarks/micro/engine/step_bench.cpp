@@ -1,0 +1,87 @@
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "feroma/core/rng.h"
+#include "feroma/engine/engine.h"
+
+namespace feroma {
+namespace {
+
+constexpr int kBatch = 64;
+
+Batch make_batch(const ModelSpec& spec, BatchLayout layout) {
+  Rng rng(1);
+  Batch batch;
+  batch.size = kBatch;
+  batch.shape = spec.input;
+  batch.layout = layout;
+  for (int i = 0; i < kBatch * spec.input.size(); ++i) {
+    batch.inputs.push_back(static_cast<float>(rng.uniform()));
+  }
+  for (int i = 0; i < kBatch; ++i) {
+    batch.labels.push_back(i % spec.classes);
+  }
+  return batch;
+}
+
+/// Multiply-adds of one sample's step: forward, weight gradients, and input gradients except the first layer's.
+double step_products(const ModelSpec& spec) {
+  double products = 0;
+  bool first = true;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const double inputs = output_shape(spec, i).channels;
+    const double outputs = output_shape(spec, i + 1).size();
+    double forward = 0;
+    if (const auto* conv = std::get_if<Conv2d>(&spec.layers[i])) {
+      forward = outputs * inputs * conv->kernel * conv->kernel;
+    } else if (std::holds_alternative<Linear>(spec.layers[i])) {
+      forward = outputs * inputs;
+    }
+    products += forward * (first ? 2 : 3);
+    first = first && forward == 0;
+  }
+  return products;
+}
+
+void BM_Step(benchmark::State& state, EngineKind kind) {
+  if (!engine_available(kind)) {
+    state.SkipWithError("this build does not have the engine");
+    return;
+  }
+  prepare_worker_thread(kind);
+  const ModelSpec spec = lenet5({static_cast<int>(state.range(0)), 28, 28}, 10);
+  const auto engine = make_engine(kind, spec);
+  Parameters params = initialise(spec, Rng(1));
+  const Batch batch = make_batch(spec, engine->layout());
+  std::vector<float> gradient(params.size());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(engine->gradient(params, batch, gradient));
+  }
+  state.SetItemsProcessed(state.iterations() * kBatch);
+  state.counters["flops"] =
+      benchmark::Counter(2.0 * step_products(spec) * kBatch, benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK_CAPTURE(BM_Step, native, EngineKind::native)->ArgName("channels")->Arg(1)->Arg(3);
+BENCHMARK_CAPTURE(BM_Step, torch, EngineKind::torch)->ArgName("channels")->Arg(1)->Arg(3);
+
+void BM_Forward(benchmark::State& state, EngineKind kind) {
+  if (!engine_available(kind)) {
+    state.SkipWithError("this build does not have the engine");
+    return;
+  }
+  prepare_worker_thread(kind);
+  const ModelSpec spec = lenet5({static_cast<int>(state.range(0)), 28, 28}, 10);
+  const auto engine = make_engine(kind, spec);
+  const Parameters params = initialise(spec, Rng(1));
+  const Batch batch = make_batch(spec, engine->layout());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(engine->forward(params, batch, Latent::flatten));
+  }
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK_CAPTURE(BM_Forward, native, EngineKind::native)->ArgName("channels")->Arg(1)->Arg(3);
+BENCHMARK_CAPTURE(BM_Forward, torch, EngineKind::torch)->ArgName("channels")->Arg(1)->Arg(3);
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,249 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "feroma/core/options.h"
+#include "feroma/core/settings.h"
+#include "feroma/partition/scenario.h"
+
+namespace feroma {
+namespace {
+
+struct Result {
+  int exit_code = -1;
+  std::string output;  ///< of the stream asked for
+};
+
+enum class Stream { out, err };
+
+Result shell(const std::string& command) {
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) {
+    return {};
+  }
+  Result result;
+  std::array<char, 4096> buffer{};
+  std::size_t count = 0;
+  while ((count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0) {
+    result.output.append(buffer.data(), count);
+  }
+  const int status = pclose(pipe);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+Result feroma_cli(const std::string& arguments, Stream stream = Stream::out) {
+  const std::string redirect = stream == Stream::out ? " 2>/dev/null" : " 2>&1 >/dev/null";
+  return shell(std::string(FEROMA_BINARY) + " " + arguments + redirect);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Names under "Subcommands:" in a help text, without those below them.
+std::vector<std::string> subcommands(const std::string& help) {
+  std::vector<std::string> names;
+  std::istringstream lines(help.substr(std::min(help.find("Subcommands:\n"), help.size())));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line) && line.starts_with("  ")) {
+    if (line[2] != ' ') {
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    }
+  }
+  return names;
+}
+
+/// Every command's help, from `path` downwards.
+void expect_examples(const std::string& path) {
+  const Result help = feroma_cli(path + " --help");
+  EXPECT_EQ(help.exit_code, 0) << path;
+  // CLI11 hands a parent's footer down, so the example must name the command itself.
+  const std::size_t example = help.output.find("Example:");
+  EXPECT_TRUE(example != std::string::npos && contains(help.output.substr(example), "feroma" + path))
+      << "feroma" << path << " --help has no example of its own:\n"
+      << help.output;
+  for (const std::string& name : subcommands(help.output)) {
+    expect_examples(path + " " + name);
+  }
+}
+
+class CliFiles : public testing::Test {
+ protected:
+  CliFiles() {
+    std::string name = (std::filesystem::temp_directory_path() / "feroma-cli-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) {
+      folder_ = name;
+    }
+  }
+  ~CliFiles() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST(Cli, VersionListsFeaturesCompilerAndSimdTarget) {
+  const Result result = feroma_cli("--version");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(result.output.starts_with("feroma 0.")) << result.output;
+  for (const char* part : {"engines: native", "downloads (libcurl): ", "compiler: ", "SIMD target: "}) {
+    EXPECT_TRUE(contains(result.output, part)) << part << " is missing in:\n" << result.output;
+  }
+}
+
+TEST(Cli, HelpNamesTheCommands) {
+  const std::vector<std::string> names = subcommands(feroma_cli("--help").output);
+  for (const char* name : {"init", "run", "data", "list"}) {
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  }
+}
+
+TEST(Cli, EveryHelpHasAnExample) { expect_examples(""); }
+
+TEST(Cli, NoCommandIsBadUsage) {
+  const Result result = feroma_cli("", Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.output, "See feroma --help.")) << result.output;
+}
+
+TEST(Cli, UnknownCommandSuggestsTheNearest) {
+  const Result result = feroma_cli("lits", Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "feroma: unknown command lits; did you mean list?\nSee feroma --help.\n");
+}
+
+TEST(Cli, UnknownOptionSuggestsTheNearest) {
+  const Result result = feroma_cli("init --froce", Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "feroma: unknown option --froce; did you mean --force?\nSee feroma init --help.\n");
+}
+
+TEST(Cli, UnknownOptionOfANestedCommandNamesThatCommand) {
+  const Result result = feroma_cli("list models --fromat=json", Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "feroma: unknown option --fromat; did you mean --format?\nSee feroma list models --help.\n");
+}
+
+TEST(Cli, UnknownListSuggestsTheNearest) {
+  const Result result = feroma_cli("list algoritms", Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.output, "did you mean algorithms?")) << result.output;
+}
+
+TEST(Cli, UnknownFormatSaysTheRuleAndTheValue) {
+  const Result result = feroma_cli("list models --format xml", Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.output, "must be text or json, got xml")) << result.output;
+}
+
+TEST(Cli, ErrorsInAPipeHaveNoColour) { EXPECT_FALSE(contains(feroma_cli("nothing", Stream::err).output, "\033[")); }
+
+TEST(Cli, ErrorsOnATerminalAreRedUnlessNoColor) {
+  const std::string run = "TERM=xterm script -qec '" FEROMA_BINARY " nothing' /dev/null";
+  const Result coloured = shell("env -u NO_COLOR " + run);
+  if (coloured.exit_code == 127) {
+    GTEST_SKIP() << "script(1), which plays a terminal, is not installed";
+  }
+  EXPECT_TRUE(contains(coloured.output, "\033[31mferoma:")) << coloured.output;
+  EXPECT_FALSE(contains(shell("NO_COLOR=1 " + run).output, "\033["));
+}
+
+TEST(CliList, EveryListIsValidJsonWithNamesAndSources) {
+  for (const char* kind : {"algorithms", "datasets", "models", "shifts", "drift-modes"}) {
+    const Result result = feroma_cli(std::string("list ") + kind + " --format json");
+    EXPECT_EQ(result.exit_code, 0) << kind;
+    const auto list = nlohmann::json::parse(result.output, nullptr, /*allow_exceptions=*/false);
+    ASSERT_TRUE(list.is_array()) << kind << ":\n" << result.output;
+    EXPECT_FALSE(list.empty()) << kind;
+    for (const auto& row : list) {
+      EXPECT_FALSE(row.value("name", "").empty()) << kind;
+      EXPECT_FALSE(row.value("source", "").empty()) << kind << ": " << row;
+    }
+  }
+}
+
+TEST(CliList, PrintsOneLineEach) {
+  const std::string text = feroma_cli("list shifts").output;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_TRUE(text.starts_with("covariate ")) << text;
+  EXPECT_TRUE(contains(text, "P(Y|X)")) << text;
+}
+
+TEST_F(CliFiles, InitWritesTheDefaultScenario) {
+  ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
+  const Settings settings = load_settings(path("study.toml"));
+  Problems problems;
+  SettingsReader reader(settings, problems);
+  ScenarioOptions options;
+  options.dataset = "not the default";
+  options.clients = 1;
+  reader.read(options, "scenario");
+  EXPECT_TRUE(problems.messages().empty()) << problems.messages().front();
+
+  Settings written;
+  Settings defaults;
+  write_settings(options, "scenario", written);
+  write_settings(ScenarioOptions{}, "scenario", defaults);
+  EXPECT_EQ(to_toml(written), to_toml(defaults));
+  EXPECT_EQ(settings.at("algorithm.0.name").value, SettingValue("feroma"));
+  EXPECT_EQ(settings.at("algorithm.1.name").value, SettingValue("fedavg"));
+  EXPECT_EQ(settings.at("training.batch_size").value, SettingValue(std::int64_t{64}));
+  EXPECT_EQ(settings.at("privacy.mode").value, SettingValue("off"));
+}
+
+TEST_F(CliFiles, InitCommentsEveryLine) {
+  ASSERT_EQ(feroma_cli("init " + path("study.toml")).exit_code, 0);
+  std::ifstream file(path("study.toml"));
+  for (std::string line; std::getline(file, line);) {
+    EXPECT_TRUE(line.empty() || line.front() == '[' || contains(line, "# ")) << line;
+  }
+}
+
+TEST_F(CliFiles, InitWritesWhatRunAccepts) {
+  ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
+  const Result result = feroma_cli("run " + path("study.toml") + " --dry-run --out " + path("run"), Stream::err);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+}
+
+TEST_F(CliFiles, InitRefusesToOverwriteWithoutForce) {
+  ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
+  std::ofstream(path("study.toml")) << "# mine\n";
+  const Result refused = feroma_cli("init " + path("study"), Stream::err);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(contains(refused.output, "study.toml exists; --force replaces it")) << refused.output;
+  EXPECT_EQ(text_of(path("study.toml")), "# mine\n");
+  EXPECT_EQ(feroma_cli("init --force " + path("study")).exit_code, 0);
+  EXPECT_TRUE(contains(text_of(path("study.toml")), "[scenario]"));
+}
+
+TEST_F(CliFiles, InitIntoAMissingFolderFailsAndNamesIt) {
+  const Result result = feroma_cli("init " + path("missing/study"), Stream::err);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.output, "missing/study.toml")) << result.output;
+}
+
+TEST_F(CliFiles, InitWithoutAFileNameIsBadUsage) {
+  const Result result = feroma_cli("init " + path("folder/"), Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.output, "NAME must name a file")) << result.output;
+}
+
+}  // namespace
+}  // namespace feroma
