@@ -14,9 +14,7 @@ namespace {
 // The reference implementation stretches the largest latent by 2 % and fits its PCA to 200 points.
 constexpr double kCubeMargin = 1.02;
 constexpr int kPcaPoints = 200;
-// warmup_auto: rounds it may take, and the gain over two rounds (in points) that keeps it going.
-constexpr int kWarmupMin = 3;
-constexpr int kWarmupMax = 8;
+// warmup_auto: the gain over two rounds (in points) that keeps the warm-up going.
 constexpr double kWarmupGain = 1.0;
 
 /// What an exchange of messages is for.
@@ -161,7 +159,7 @@ bool Feroma::warmed_up(Round round, const std::map<ClientId, Message>& answers) 
   const std::size_t rounds = state_.warmup_accuracy.size();
   const bool flat =
       rounds >= 3 && state_.warmup_accuracy[rounds - 1] - state_.warmup_accuracy[rounds - 3] < kWarmupGain;
-  return round >= kWarmupMax || (round >= kWarmupMin && flat);
+  return round >= options_.warmup_rounds || (round >= kShortestWarmup && flat);
 }
 
 Message Feroma::send_bounds(ClientContext& context, const Message& received) const {

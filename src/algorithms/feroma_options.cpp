@@ -1,5 +1,7 @@
 #include "feroma/algorithms/feroma_options.h"
 
+#include <fmt/core.h>
+
 namespace feroma {
 
 FeromaOptions feroma_preset(std::string_view preset) {
@@ -37,15 +39,48 @@ FeromaOptions feroma_preset(std::string_view preset) {
   return options;
 }
 
-void FeromaOptions::check(Problems& problems, const std::string& where) const {
+namespace {
+
+/// An option that would be ignored is a mistake, so it is reported; what a preset sets by itself may lie idle.
+void check_applicable(const FeromaOptions& options, const FeromaOptions& preset, Problems& problems,
+                      const std::string& where) {
+  const auto applies = [&](std::string_view key, bool changed, bool acts, std::string_view needed) {
+    if (changed && !acts) {
+      problems.add("{}.{} would be ignored: it needs {}", where, key, needed);
+    }
+  };
+  const bool mixes = options.kernel != Kernel::uniform;
+  applies("warmup_auto", options.warmup_auto != preset.warmup_auto, options.warmup_rounds > kShortestWarmup,
+          fmt::format("warmup_rounds > {}", kShortestWarmup));
+  applies("profile.latent", options.latent != preset.latent, options.encoder != "input_moments",
+          "a model as profile.encoder");
+  applies("profile.replicates", options.replicates != preset.replicates, options.subsampling != Subsampling::off,
+          "profile.subsampling");
+  applies("mapping.metric", options.metric != preset.metric, mixes, "a mapping.kernel that is not uniform");
+  applies("mapping.join", options.join != preset.join, mixes, "a mapping.kernel that is not uniform");
+  applies("mapping.threshold", options.threshold != preset.threshold, mixes, "a mapping.kernel that is not uniform");
+  applies("mapping.scaling", options.scaling != preset.scaling,
+          options.metric != Metric::reliable || options.assign_metric != Metric::reliable,
+          "mapping.metric or assign.metric euclidean or cosine");
+  applies("mapping.temperature", options.temperature != preset.temperature, options.kernel == Kernel::softmax,
+          "mapping.kernel softmax");
+  applies("mapping.width", options.width != preset.width, options.kernel == Kernel::gaussian,
+          "mapping.kernel gaussian");
+  applies("assign.width", options.assign_width != preset.assign_width, options.assign_rule == AssignRule::kernel,
+          "assign.rule kernel");
+  applies("assign.loss_temperature", options.loss_temperature != preset.loss_temperature,
+          options.few_label == FewLabelRule::loss, "assign.few_label loss");
+}
+
+}  // namespace
+
+void FeromaOptions::check(const FeromaOptions& preset, Problems& problems, const std::string& where) const {
+  check_applicable(*this, preset, problems, where);
   if (encoder.empty()) {
     problems.add("{}.profile.encoder must be warmup, input_moments or a file, got \"\"", where);
   }
   if (encoder == "warmup" && warmup_rounds < 1) {
     problems.add("{}.warmup_rounds must be >= 1 when profile.encoder is \"warmup\", got {}", where, warmup_rounds);
-  }
-  if (warmup_auto && warmup_rounds < 1) {
-    problems.add("{}.warmup_auto needs warmup_rounds >= 1, got {}", where, warmup_rounds);
   }
   if (projection == Projection::pca_cube && encoder != "warmup") {
     problems.add("{}.profile.projection pca_cube needs profile.encoder \"warmup\", got \"{}\"", where, encoder);

@@ -94,7 +94,7 @@ std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule 
       return weights;
     }
     case AssignRule::kernel: {
-      const WeightRule kernel{Kernel::gaussian, 1, options.width, 0};
+      const WeightRule kernel{Kernel::gaussian, 1, options.assign_width, 0};
       const Matrix weights = weights_of(kernel, distances, kernel_width_among(kernel, gauge, old));
       return {weights.values.begin(), weights.values.end()};
     }

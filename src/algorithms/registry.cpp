@@ -13,8 +13,9 @@ namespace {
 template <class Options, class Make>
 AlgorithmPlan plan_with(Options options, Make make, SettingsReader& reader, const std::string& prefix,
                         Problems& problems) {
+  const Options preset = options;
   reader.read(options, prefix);
-  options.check(problems, prefix);
+  options.check(preset, problems, prefix);
   AlgorithmPlan plan;
   Settings settings;
   write_settings(options, "x", settings);

@@ -93,10 +93,20 @@ void RunWriter::run_started(const Settings& config) {
   files_->event("run_started", {{"config", std::move(values)}});
 }
 
+void RunWriter::run_resumed(const std::string& algorithm, int round) {
+  files_->event("run_resumed", {{"algorithm", algorithm}, {"round", round}});
+}
+
 void RunWriter::round_finished(const RoundRecord& record) {
   files_->metrics.append(metrics_line(record));
   for (const ClientRecord& client : record.clients) {
     files_->clients.append(client_line(record, client));
+  }
+  for (const DroppedRecord& dropped : record.dropped) {
+    files_->event("client_dropped", {{"algorithm", record.algorithm},
+                                     {"round", record.round},
+                                     {"client", dropped.client},
+                                     {"reason", dropped.reason}});
   }
   files_->event("round_finished", detail::json_of(record));
 }

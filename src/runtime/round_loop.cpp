@@ -123,6 +123,7 @@ void RoundLoop::exchange_phases(Round round, RoundRecord& record, std::map<Clien
       } else {
         reason = std::get<ClientDropped>(outcome.answer).reason;
         log::warning("{}: round {}: client {} dropped out: {}", setup_.plan.label, round, to_index(client), reason);
+        record.dropped.push_back({to_index(client), reason});
         reports.erase(client);
       }
     }
@@ -299,7 +300,9 @@ ResultRecord RoundLoop::evaluate() {
   ResultRecord result;
   result.label = setup_.plan.label;
   result.algorithm = setup_.plan.name;
-  result.preset = setup_.plan.preset;
+  if (!setup_.plan.preset.empty()) {
+    result.preset = setup_.plan.preset;
+  }
   result.seed = scenario.seed;
   const Spread spread = spread_of(native);
   result.accuracy = spread.mean;

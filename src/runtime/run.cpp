@@ -142,6 +142,7 @@ class Run {
                     options_.task_order_seed});
     if (!commit.loop.empty()) {
       loop.load(commit.loop, commit_path_.string());
+      writer.run_resumed(plan.label, loop.finished_rounds());
     }
     if (options_.observer.started) {
       options_.observer.started(plan.label, loop.finished_rounds(), loop.rounds());

@@ -76,6 +76,21 @@ TEST(Feroma, PaperPresetAsksForBoundsFirst) {
   EXPECT_EQ(loop.algorithm().profile_floats(), 2 * 4 * (1 + 10));
 }
 
+// The toy model learns in one round, so nothing is gained after it.
+TEST(Feroma, WarmUpEndsEarlyWhenNothingIsGained) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.rounds = 8;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'feroma'\nwarmup_rounds = 7\nwarmup_auto = true");
+  int warm = 0;
+  while (loop.algorithm().phases(warm + 1) == 1) {
+    static_cast<void>(loop.play_round());
+    ++warm;
+  }
+  EXPECT_GE(warm, kShortestWarmup);
+  EXPECT_LT(warm, 7);
+}
+
 TEST(Feroma, EncoderTravelsOncePerClient) {
   ToyRun run;
   RoundLoop loop = run.loop("name = 'feroma'\nwarmup_rounds = 1");
@@ -131,8 +146,7 @@ TEST_P(FeromaOption, ChangesTheResult) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FeromaOption,
-    testing::Values("warmup_auto = true", "momentum_reset = 'epoch'",
-                    "profile.encoder = 'input_moments'\nprofile.projection = 'pca_box'",
+    testing::Values("momentum_reset = 'epoch'", "profile.encoder = 'input_moments'\nprofile.projection = 'pca_box'",
                     "profile.projection = 'pca_box'", "profile.projection = 'pca_cube'", "profile.dimensions = 3",
                     "profile.full_marginal = false", "profile.data = 'train'", "profile.data = 'held_out'",
                     "profile.max_samples = 10", "profile.subsampling = 'halves'", "profile.subsampling = 'bernoulli'",
@@ -169,6 +183,7 @@ TEST(Feroma, AssignmentOptionsChangeWhatATestClientGets) {
   };
   const ResultRecord base = result_of("");
   EXPECT_NE(result_of("assign.rule = 'nearest'").accuracy, base.accuracy);
+  EXPECT_NE(result_of("assign.width = 50.0").accuracy, base.accuracy);
   EXPECT_NE(result_of("assign.metric = 'euclidean'").accuracy, base.accuracy);
   EXPECT_NE(result_of("assign.few_label = 'moments'").accuracy_few_label, base.accuracy_few_label);
   EXPECT_NE(result_of("assign.loss_temperature = 50.0").accuracy_few_label, base.accuracy_few_label);

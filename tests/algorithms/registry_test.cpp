@@ -133,6 +133,17 @@ TEST(FeromaOptions, ImpossibleCombinationsAreRefused) {
   refuses("profile.encoder = 'input_moments'\nprofile.projection = 'pca_cube'", "pca_cube");
   refuses("profile.missing_class = 'minus_one'", "mask for the reliable metric");
   refuses("mapping.width = 0", "must be > 0");
+  refuses("warmup_rounds = 3\nwarmup_auto = true", "warmup_auto would be ignored");
+  refuses("profile.encoder = 'input_moments'\nprofile.latent = 'penultimate'", "profile.latent would be ignored");
+  refuses("profile.replicates = 5", "profile.replicates would be ignored");
+  refuses("mapping.kernel = 'uniform'\nmapping.metric = 'cosine'", "mapping.metric would be ignored");
+  refuses("mapping.kernel = 'uniform'\nmapping.join = 'positional'", "mapping.join would be ignored");
+  refuses("mapping.kernel = 'uniform'\nmapping.threshold = 0.1", "mapping.threshold would be ignored");
+  refuses("mapping.scaling = 'min_max'", "mapping.scaling would be ignored");
+  refuses("mapping.temperature = 0.5", "mapping.temperature would be ignored");
+  refuses("mapping.kernel = 'softmax'\nmapping.width = 1.0", "mapping.width would be ignored");
+  refuses("assign.rule = 'nearest'\nassign.width = 1.0", "assign.width would be ignored");
+  refuses("assign.few_label = 'moments'\nassign.loss_temperature = 1.0", "assign.loss_temperature would be ignored");
   refuses("mapping.kernel = 'gauss'", "did you mean \"gaussian\"");
 }
 

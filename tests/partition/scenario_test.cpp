@@ -19,6 +19,23 @@ std::vector<std::string> problems_of(const std::function<void(ScenarioOptions&)>
 
 using Messages = std::vector<std::string>;
 
+// Published ANDA calls label swapping Px_y; without its prefix the name would be ambiguous.
+TEST(Shift, AndaNamesNeedTheirPrefix) {
+  const auto read = [](const std::string& name) {
+    Problems problems;
+    SettingsReader reader(parse_settings("[scenario]\nshift = '" + name + "'", "test"), problems);
+    ScenarioOptions options;
+    reader.read(options, "scenario");
+    problems.raise();
+    return options.shift;
+  };
+  EXPECT_EQ(read("anda2024:Px_y"), Shift::concept_label);
+  EXPECT_EQ(read("anda2024:Py_x"), Shift::concept_feature);
+  EXPECT_EQ(read("anda2024:Px"), Shift::covariate);
+  EXPECT_EQ(read("anda2024:Py"), Shift::label_prior);
+  EXPECT_THROW(read("Px_y"), Error);
+}
+
 TEST(ScenarioCheck, AcceptsEveryShiftLevelAndGenerator) {
   for (const Shift shift : {Shift::covariate, Shift::label_prior, Shift::concept_label, Shift::concept_feature}) {
     for (const Level level : {Level::low, Level::medium, Level::high}) {

@@ -69,6 +69,24 @@ TEST(RunWriter, CsvFilesHaveTheContractsColumnsAndShortestNumbers) {
             "feroma-auto,6,7,1,10,1e-07,0,100,\n");
 }
 
+TEST(RunWriter, EventsNameWhoDroppedOutAndWhereARunWasResumed) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  RoundRecord record = mapped_round();
+  record.dropped = {{5, "[training] the loss must stay finite"}};
+  writer.run_resumed("feroma-auto", 5);
+  writer.round_finished(record);
+  (void)writer.flush_and_sizes();
+  const auto events = events_of(folder.path());
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0], ordered_json({{"event", "run_resumed"}, {"algorithm", "feroma-auto"}, {"round", 5}}));
+  EXPECT_EQ(events[1], ordered_json({{"event", "client_dropped"},
+                                     {"algorithm", "feroma-auto"},
+                                     {"round", 6},
+                                     {"client", 5},
+                                     {"reason", "[training] the loss must stay finite"}}));
+}
+
 TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
   const TempFolder folder;
   RunWriter writer(folder.path(), Mode::create);

@@ -70,7 +70,9 @@ ResultRecord sample_result(const std::string& label, double accuracy) {
   ResultRecord result;
   result.label = label;
   result.algorithm = label.substr(0, label.find('-'));
-  result.preset = mixes(label) ? "auto" : "";
+  if (mixes(label)) {
+    result.preset = "auto";
+  }
   result.seed = 42;
   result.accuracy = accuracy;
   result.accuracy_std_clients = 3.1;

@@ -16,7 +16,7 @@ struct FedAvgOptions {
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
   }
-  void check(Problems&, const std::string&) const {}
+  void check(const FedAvgOptions&, Problems&, const std::string&) const {}
 };
 
 [[nodiscard]] std::unique_ptr<Algorithm> make_fedavg(const FedAvgOptions& options);

@@ -1,76 +1,20 @@
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "feroma/algorithms/feroma_choices.h"
 #include "feroma/algorithms/local_training.h"
 #include "feroma/core/options.h"
 #include "feroma/mapping/distance.h"
 #include "feroma/mapping/kernel.h"
 #include "feroma/mapping/mixing.h"
-#include "feroma/models/spec.h"
 #include "feroma/profile/profile.h"
 
 namespace feroma {
 
-/// How latents become profile coordinates.
-enum class Projection {
-  orthonormal,  ///< a seeded random orthonormal map
-  pca_box,      ///< PCA of noise in the clients' latent box (the paper)
-  pca_cube,     ///< PCA of noise in [0, max latent]^z (the reference implementation)
-};
-/// Which samples of a client its profile summarises.
-enum class ProfileData { held_out, train, all };
-enum class Scaling { none, min_max };
-enum class Counts {
-  none,
-  trained,   ///< examples behind the parent's model
-  profiled,  ///< examples behind the current round's profile of the same client (the reference implementation)
-};
-/// How weights find their models: by client, or by place in an unordered list (the reference implementation's bug).
-enum class Join { id, positional };
-/// What an unlabelled test client gets.
-enum class AssignRule { kernel, nearest };
-/// How a few labelled samples choose.
-enum class FewLabelRule { loss, moments };
-
-constexpr auto enum_names(Latent) {
-  using enum Latent;
-  return std::array<std::pair<Latent, std::string_view>, 2>{{{flatten, "flatten"}, {penultimate, "penultimate"}}};
-}
-constexpr auto enum_names(Projection) {
-  using enum Projection;
-  return std::array<std::pair<Projection, std::string_view>, 3>{
-      {{orthonormal, "orthonormal"}, {pca_box, "pca_box"}, {pca_cube, "pca_cube"}}};
-}
-constexpr auto enum_names(ProfileData) {
-  using enum ProfileData;
-  return std::array<std::pair<ProfileData, std::string_view>, 3>{
-      {{held_out, "held_out"}, {train, "train"}, {all, "all"}}};
-}
-constexpr auto enum_names(Scaling) {
-  using enum Scaling;
-  return std::array<std::pair<Scaling, std::string_view>, 2>{{{none, "none"}, {min_max, "min_max"}}};
-}
-constexpr auto enum_names(Counts) {
-  using enum Counts;
-  return std::array<std::pair<Counts, std::string_view>, 3>{
-      {{none, "none"}, {trained, "trained"}, {profiled, "profiled"}}};
-}
-constexpr auto enum_names(Join) {
-  using enum Join;
-  return std::array<std::pair<Join, std::string_view>, 2>{{{id, "id"}, {positional, "positional"}}};
-}
-constexpr auto enum_names(AssignRule) {
-  using enum AssignRule;
-  return std::array<std::pair<AssignRule, std::string_view>, 2>{{{kernel, "kernel"}, {nearest, "nearest"}}};
-}
-constexpr auto enum_names(FewLabelRule) {
-  using enum FewLabelRule;
-  return std::array<std::pair<FewLabelRule, std::string_view>, 2>{{{loss, "loss"}, {moments, "moments"}}};
-}
+/// An early end of the warm-up (warmup_auto) waits for so many rounds.
+inline constexpr int kShortestWarmup = 3;
 
 /// Every knob of the method; the defaults are preset `auto`.
 struct FeromaOptions {
@@ -102,12 +46,14 @@ struct FeromaOptions {
 
   AssignRule assign_rule = AssignRule::kernel;
   Metric assign_metric = Metric::reliable;
+  double assign_width = 0.5;
   FewLabelRule few_label = FewLabelRule::loss;
   double loss_temperature = 0.05;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit);
-  void check(Problems& problems, const std::string& where) const;
+  /// Impossible combinations, and options that differ from `preset` but cannot act beside the others.
+  void check(const FeromaOptions& preset, Problems& problems, const std::string& where) const;
   [[nodiscard]] bool uses_priors() const { return missing_class == MissingClass::mask; }
 };
 
@@ -118,7 +64,7 @@ template <class Self, class Visit>
 void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("warmup_rounds", self.warmup_rounds, at_least(0), "FedAvg rounds before profiles exist");
   visit("warmup_auto", self.warmup_auto, anything(),
-        "end the warm-up (after 3 to 8 rounds) once two rounds gained under 1 point of held-out accuracy");
+        "end the warm-up early, once two rounds gained under 1 point of held-out accuracy");
   visit("momentum_reset", self.momentum_reset, anything(),
         "when the momentum buffer restarts; inherit takes [training]'s");
   visit("profile.encoder", self.encoder, anything(),
@@ -146,6 +92,7 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("assign.rule", self.assign_rule, anything(),
         "an unlabelled client gets a kernel average, or the nearest model");
   visit("assign.metric", self.assign_metric, anything(), "distance between label-free profiles at test time");
+  visit("assign.width", self.assign_width, above(0), "kernel rule: width as a share of the parents' median distance");
   visit("assign.few_label", self.few_label, anything(), "how a few labelled samples choose: by loss or by moments");
   visit("assign.loss_temperature", self.loss_temperature, above(0), "few labels: weights exp(-(loss - best) / it)");
 }

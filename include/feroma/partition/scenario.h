@@ -10,18 +10,22 @@
 
 namespace feroma {
 
-/// Which part of P(X, Y) differs between clients.
+/// Which part of P(X, Y) differs between clients. Published ANDA swaps the two conditionals; its names need the prefix.
 enum class Shift { covariate, label_prior, concept_label, concept_feature };
 constexpr auto enum_names(Shift) {
   using enum Shift;
-  return std::array<std::pair<Shift, std::string_view>, 8>{{{covariate, "covariate"},
-                                                            {label_prior, "label_prior"},
-                                                            {concept_label, "concept_label"},
-                                                            {concept_feature, "concept_feature"},
-                                                            {covariate, "P(X)"},
-                                                            {label_prior, "P(Y)"},
-                                                            {concept_label, "P(Y|X)"},
-                                                            {concept_feature, "P(X|Y)"}}};
+  return std::array<std::pair<Shift, std::string_view>, 12>{{{covariate, "covariate"},
+                                                             {label_prior, "label_prior"},
+                                                             {concept_label, "concept_label"},
+                                                             {concept_feature, "concept_feature"},
+                                                             {covariate, "P(X)"},
+                                                             {label_prior, "P(Y)"},
+                                                             {concept_label, "P(Y|X)"},
+                                                             {concept_feature, "P(X|Y)"},
+                                                             {covariate, "anda2024:Px"},
+                                                             {label_prior, "anda2024:Py"},
+                                                             {concept_label, "anda2024:Px_y"},
+                                                             {concept_feature, "anda2024:Py_x"}}};
 }
 
 enum class Level { low, medium, high };

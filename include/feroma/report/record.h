@@ -20,6 +20,12 @@ struct ClientRecord {
   std::string strategy;  ///< global, clustered, personal; empty where the round had no mapping
 };
 
+/// A client that left a round, and why.
+struct DroppedRecord {
+  std::uint32_t client = 0;
+  std::string reason;
+};
+
 /// One line of metrics.csv and what else is known of a round.
 struct RoundRecord {
   std::string algorithm;  ///< label of the run: "feroma-auto", "fedavg"
@@ -41,13 +47,14 @@ struct RoundRecord {
   std::int64_t bytes_down = 0;
   std::optional<double> epsilon;
   std::vector<ClientRecord> clients;
+  std::vector<DroppedRecord> dropped;
 };
 
 /// One object of summary.json's `results`; absent values are written as null.
 struct ResultRecord {
   std::string label;  ///< unique within the run: "feroma-auto"
   std::string algorithm;
-  std::string preset;
+  std::optional<std::string> preset;  ///< absent for methods without presets
   std::int64_t seed = 0;
   double accuracy = 0;
   double accuracy_std_clients = 0;

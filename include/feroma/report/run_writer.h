@@ -36,7 +36,9 @@ class RunWriter {
   ~RunWriter();
 
   void run_started(const Settings& config);
-  /// One line of metrics.csv, one of clients.csv per client, one event.
+  /// `round` is the last one of `algorithm` that is kept.
+  void run_resumed(const std::string& algorithm, int round);
+  /// One line of metrics.csv, one of clients.csv per client, one event, and one for each client that dropped out.
   void round_finished(const RoundRecord& record);
   /// mixing/<algorithm>-<round>.npy (float32, receivers x sources) and one event.
   void mixing(const MixingRecord& record);
