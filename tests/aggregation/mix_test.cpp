@@ -59,6 +59,11 @@ TEST(Mix, RefusesModelsOfDifferentSize) {
   EXPECT_THROW((void)mix(sources, std::vector<float>{0.5F, 0.5F}), Error);
 }
 
+TEST(Mix, RefusesWeightsThatAreNotWholeRows) {
+  const std::vector<ParametersPtr> sources{model(layout_of(3), Rng(1)), model(layout_of(3), Rng(2))};
+  EXPECT_THROW((void)mix(sources, std::vector<float>{0.5F, 0.5F, 1}), Error);
+}
+
 TEST(WeightedMean, OfIdenticalModelsIsThatModel) {
   const auto layout = layout_of(100);
   const ParametersPtr one = model(layout, Rng(4));
@@ -91,6 +96,7 @@ TEST(WeightedMean, OfNothingIsAnError) {
   EXPECT_THROW((void)weighted_mean({}, {}), Error);
   const std::vector<ParametersPtr> one{model(layout_of(2), Rng(1))};
   EXPECT_THROW((void)weighted_mean(one, std::vector<std::int64_t>{0}), Error);
+  EXPECT_THROW((void)weighted_mean(one, std::vector<std::int64_t>{1, 2}), Error);
 }
 
 }  // namespace

@@ -42,6 +42,32 @@ TEST(FedAvg, ARoundInWhichEverybodyDroppedKeepsTheModel) {
   EXPECT_EQ(test::served_bits(*algorithm), before);
 }
 
+TEST(FedAvg, AveragesByExamples) {
+  const ModelSpec model = test::toy_model({1, 2, 2}, 2);
+  const auto answer = [&](float value, std::int64_t examples) {
+    Parameters params(make_layout(model));
+    std::fill(params.values().begin(), params.values().end(), value);
+    return Message{{{"model", share(std::move(params))}, {"num_examples", Ints{examples}}}};
+  };
+  const std::unique_ptr<Algorithm> algorithm = make_fedavg({});
+  std::map<ClientId, Message> answers{{ClientId{0}, answer(1, 30)}, {ClientId{1}, answer(5, 10)}};
+  StageSeconds seconds;
+  algorithm->uplink(1, 0, answers, seconds);
+  EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 2);
+}
+
+TEST(FedAvg, ServesEverybodyTheGlobalModelAndChoosesNothing) {
+  ToyRun run;
+  RoundLoop loop = run.loop("name = 'fedavg'");
+  static_cast<void>(loop.play_round());
+  const ResultRecord result = loop.evaluate();
+  ASSERT_TRUE(result.accuracy_known);
+  EXPECT_NEAR(*result.accuracy_known, result.accuracy, 1e-9);
+  EXPECT_FALSE(result.accuracy_nearest);
+  EXPECT_FALSE(result.accuracy_few_label);
+  EXPECT_FALSE(result.match_rate);
+}
+
 TEST(FedAvg, CostsOneModelEachWay) {
   ToyRun run;
   RoundLoop loop = run.loop("name = 'fedavg'");

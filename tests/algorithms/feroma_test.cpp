@@ -150,12 +150,38 @@ INSTANTIATE_TEST_SUITE_P(
                     "profile.projection = 'pca_box'", "profile.projection = 'pca_cube'", "profile.dimensions = 3",
                     "profile.full_marginal = false", "profile.data = 'train'", "profile.data = 'held_out'",
                     "profile.max_samples = 10", "profile.subsampling = 'halves'", "profile.subsampling = 'bernoulli'",
-                    "profile.subsampling = 'halves'\nprofile.replicates = 5",
-                    "profile.cache = false\nprofile.max_samples = 20", "mapping.metric = 'cosine'",
-                    "mapping.metric = 'euclidean'\nmapping.scaling = 'min_max'", "mapping.kernel = 'softmax'",
-                    "mapping.kernel = 'inverse'", "mapping.kernel = 'softmax'\nmapping.temperature = 0.01",
-                    "mapping.width = 5.0", "mapping.kernel = 'inverse'\nmapping.threshold = 0.2",
-                    "mapping.normalisation = 'sinkhorn'\nmapping.kernel = 'softmax'", "mapping.join = 'positional'"));
+                    "mapping.metric = 'cosine'", "mapping.kernel = 'softmax'", "mapping.kernel = 'inverse'",
+                    "mapping.width = 5.0", "mapping.join = 'positional'"));
+
+/// Options that act only beside another one.
+struct Beside {
+  const char* other;
+  const char* option;
+};
+class FeromaSecondOption : public testing::TestWithParam<Beside> {};
+
+TEST_P(FeromaSecondOption, ChangesTheResult) {
+  const std::string base = std::string("name = 'feroma'\nwarmup_rounds = 2\n") + GetParam().other + "\n";
+  EXPECT_NE(bits_after(base), bits_after(base + GetParam().option));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FeromaSecondOption,
+                         testing::Values(Beside{"profile.subsampling = 'halves'", "profile.replicates = 5"},
+                                         Beside{"profile.max_samples = 20", "profile.cache = false"},
+                                         Beside{"mapping.metric = 'euclidean'", "mapping.scaling = 'min_max'"},
+                                         Beside{"mapping.kernel = 'softmax'", "mapping.temperature = 0.01"},
+                                         Beside{"mapping.kernel = 'inverse'", "mapping.threshold = 0.2"},
+                                         Beside{"mapping.kernel = 'softmax'", "mapping.normalisation = 'sinkhorn'"}));
+
+TEST(Feroma, ACachedProfileIsRenewedWithTheData) {
+  const std::string base = "name = 'feroma'\nwarmup_rounds = 2\nprofile.max_samples = 0\n";
+  EXPECT_EQ(bits_after(base), bits_after(base + "profile.cache = false"));  // nothing is random here
+}
+
+TEST(Feroma, FedAvgFtIsAutoWithUniformWeights) {
+  EXPECT_EQ(bits_after("name = 'fedavg-ft'\nwarmup_rounds = 2"),
+            bits_after("name = 'feroma'\nwarmup_rounds = 2\nmapping.kernel = 'uniform'"));
+}
 
 TEST(Feroma, LatentOptionSelectsTheActivation) {
   FeromaOptions options;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace feroma {
@@ -104,6 +106,59 @@ TEST(MixingMatrix, CountsMultiplyTheWeights) {
   }
 }
 
+// The reference weighs a model by the size of its client's current profile; one that left keeps its old size.
+TEST(MixingMatrix, ProfiledCountsAreThoseOfTheCurrentRound) {
+  Rng rng(5);
+  Profile same = profile_of(1, rng);
+  const std::vector<Parent> parents{{ClientId{0}, nullptr, same, 7}, {ClientId{1}, nullptr, same, 7}};
+  same.num_samples = 1200;
+  const std::vector<Receiver> receivers{{ClientId{1}, same}};
+  const Matrix mixing = mixing_matrix(feroma_preset("reference"), kShape, {}, receivers, parents, Rng(1));
+  EXPECT_DOUBLE_EQ(mixing.at(0, 0), 0.25);  // 400 of 1600
+  EXPECT_DOUBLE_EQ(mixing.at(0, 1), 0.75);
+}
+
+TEST(MixingMatrix, SinkhornUsesEverySourceEquallyAfterCounts) {
+  Rng rng(5);
+  const std::vector<Parent> parents = parents_of(rng, 4);
+  const std::vector<Receiver> receivers = receivers_of(rng, 4);
+  FeromaOptions options = feroma_preset("paper");
+  options.normalisation = Normalisation::sinkhorn;
+  const ColumnSums sums = column_sums(mixing_matrix(options, kShape, {}, receivers, parents, Rng(1)));
+  EXPECT_NEAR(sums.min, 1, 1e-6);
+  EXPECT_NEAR(sums.max, 1, 1e-6);
+}
+
+// Euclidean distances 0 and 3 * sqrt(4): softmax at temperature 2 weighs exp(0) and exp(-3).
+TEST(MixingMatrix, TakesTemperatureThresholdAndWidthFromTheOptions) {
+  const auto at = [](float x) { return Profile{{{x, x}, {1, 1}}, {{{x}, {1}}, {{x}, {1}}}, {0.5F, 0.5F}, 400}; };
+  const std::vector<Parent> parents{{ClientId{0}, nullptr, at(0), 10}, {ClientId{1}, nullptr, at(3), 10}};
+  const std::vector<Receiver> receivers{{ClientId{0}, at(0)}, {ClientId{1}, at(1)}};
+  FeromaOptions options = feroma_preset("paper");
+  options.metric = Metric::euclidean;
+  options.temperature = 2;
+  const Matrix soft = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  EXPECT_NEAR(soft.at(0, 1) / soft.at(0, 0), std::exp(-3.0), 1e-9);
+  options.threshold = 0.1;
+  EXPECT_EQ(mixing_matrix(options, kShape, {}, receivers, parents, Rng(1)).at(0, 1), 0);
+  // Smallest distances 0 and 2: median 1, width 2 at twice it; the second row's energies are 4 / 8 and 16 / 8.
+  options.threshold = 0;
+  options.kernel = Kernel::gaussian;
+  options.width = 2;
+  const Matrix gauss = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  EXPECT_NEAR(gauss.at(1, 1) / gauss.at(1, 0), std::exp(-1.5), 1e-6);
+}
+
+// The parents differ by no more than noise; only a receiver far away shows that the coordinate tells anything. With a
+// noise floor of 2 / 400 and half its root as width, 0.08^2 is (0.0064 - 0.005) / (0.005 / 2) above the nearest.
+TEST(MixingMatrix, ReliabilityIsLearntFromParentsAndReceivers) {
+  const auto at = [](float x) { return Profile{{{x, 0}, {1, 1}}, {{{0}, {1}}, {{0}, {1}}}, {0.5F, 0.5F}, 400}; };
+  const std::vector<Parent> parents{{ClientId{0}, nullptr, at(0), 10}, {ClientId{1}, nullptr, at(0.08F), 10}};
+  const std::vector<Receiver> receivers{{ClientId{0}, at(0)}, {ClientId{2}, at(0)}, {ClientId{3}, at(5)}};
+  const Matrix mixing = mixing_matrix({}, kShape, {}, receivers, parents, Rng(1));
+  EXPECT_NEAR(mixing.at(0, 1) / mixing.at(0, 0), std::exp(-0.56), 1e-5);
+}
+
 TEST(MixingMatrix, PositionalJoinMovesWeightsToOtherModels) {
   Rng rng(5);
   const std::vector<Parent> parents = parents_of(rng, 8);
@@ -124,9 +179,70 @@ TEST(MixingMatrix, PositionalJoinMovesWeightsToOtherModels) {
 }
 
 TEST(Strategy, FollowsEffectiveParents) {
-  EXPECT_EQ(strategy_of(std::vector<double>{0.9, 0.1, 0, 0}), Strategy::personal);   // 1.22 parents
-  EXPECT_EQ(strategy_of(std::vector<double>{0.5, 0.5, 0, 0}), Strategy::clustered);  // 2
-  EXPECT_EQ(strategy_of(std::vector<double>(4, 0.25)), Strategy::global);            // 4 > 0.8 * 4
+  EXPECT_EQ(strategy_of(std::vector<double>{0.9, 0.1, 0, 0}), Strategy::personal);      // 1.22 parents
+  EXPECT_EQ(strategy_of(std::vector<double>{0.5, 0.5, 0, 0}), Strategy::clustered);     // 2
+  EXPECT_EQ(strategy_of(std::vector<double>(4, 0.25)), Strategy::global);               // 4 > 0.8 * 4
+  EXPECT_EQ(strategy_of(std::vector<double>{0.75, 0.25, 0, 0}), Strategy::clustered);   // 1.6 > 1.5
+  EXPECT_EQ(strategy_of(std::vector<double>{0.4, 0.3, 0.3, 0}), Strategy::clustered);   // 2.94 < 3.2
+  EXPECT_EQ(strategy_of(std::vector<double>{0.35, 0.3, 0.2, 0.15}), Strategy::global);  // 3.64 > 3.2
+}
+
+TEST(Trace, TellsWhoTookWhatFromWhom) {
+  Rng rng(9);
+  const std::vector<Parent> parents{{ClientId{3}, nullptr, profile_of(0, rng), 1},
+                                    {ClientId{7}, nullptr, profile_of(0, rng), 1}};
+  const std::vector<Receiver> receivers{{ClientId{1}, profile_of(0, rng)}, {ClientId{2}, profile_of(0, rng)}};
+  Matrix mixing(2, 2);
+  mixing.values = {1, 0, 0.5, 0.5};
+  const RoundTrace trace = trace_of(receivers, parents, kShape, mixing);
+  EXPECT_EQ(trace.receivers, (std::vector<ClientId>{ClientId{1}, ClientId{2}}));
+  EXPECT_EQ(trace.sources, (std::vector<ClientId>{ClientId{3}, ClientId{7}}));
+  EXPECT_EQ(trace.strategies, (std::vector<Strategy>{Strategy::personal, Strategy::global}));
+  EXPECT_EQ(trace.column_sum_min, 0.5);
+  EXPECT_EQ(trace.column_sum_max, 1.5);
+  EXPECT_NEAR(trace.contraction, 0.5, 1e-9);
+  for (std::size_t r = 0; r < 2; ++r) {
+    const std::vector<float> values = encode(receivers[r].profile, kShape);
+    const auto row = trace.profiles.row(r);
+    EXPECT_TRUE(std::equal(values.begin(), values.end(), row.begin(), row.end()));
+  }
+}
+
+/// Parents at 0, 1 and 10 on the first label-free mean; the class means say the opposite.
+std::vector<Parent> three_on_a_line() {
+  const auto at = [](float x, float u) {
+    return Profile{{{x, 0}, {1, 1}}, {{{u}, {1}}, {{u}, {1}}}, {0.5F, 0.5F}, 400};
+  };
+  return {
+      {ClientId{0}, nullptr, at(0, 50), 1}, {ClientId{1}, nullptr, at(1, 50), 1}, {ClientId{2}, nullptr, at(10, 0), 1}};
+}
+
+TEST(Assignment, ComparesWhatItIsToldToCompare) {
+  const std::vector<Parent> parents = three_on_a_line();
+  FeromaOptions options = feroma_preset("paper");
+  Profile query = parents[0].profile;
+  query.per_class = parents[2].profile.per_class;
+  const auto nearest = [&](const BlockScaler& scaler, bool label_free) {
+    return assignment_weights(options, AssignRule::nearest, kShape, scaler, query, parents, label_free);
+  };
+  EXPECT_EQ(nearest({}, true), (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(nearest({}, false), (std::vector<double>{0, 0, 1}));
+  EXPECT_EQ(nearest({{{0, 2, 0, 1000}}}, false), (std::vector<double>{1, 0, 0}));  // means made to count
+  options.metric = Metric::cosine;
+  options.assign_metric = Metric::euclidean;
+  query.marginal.mean[0] = 4;
+  EXPECT_EQ(nearest({}, true), (std::vector<double>{0, 1, 0}));  // by angle it would be the last
+}
+
+// Nearest other parents at 1, 1 and 9: median 1. At width 2 the energies of a query at 0 are 0, 1 / 8 and 100 / 8.
+TEST(Assignment, KernelWidthComesFromTheParents) {
+  const std::vector<Parent> parents = three_on_a_line();
+  FeromaOptions options = feroma_preset("paper");
+  options.assign_width = 2;
+  const auto weights =
+      assignment_weights(options, AssignRule::kernel, kShape, {}, parents[0].profile, parents, /*label_free=*/true);
+  EXPECT_NEAR(weights[1] / weights[0], std::exp(-1.0 / 8), 1e-9);
+  EXPECT_NEAR(weights[2] / weights[0], std::exp(-100.0 / 8), 1e-9);
 }
 
 TEST(Assignment, NearestTakesOneModelAndKernelAveragesTheGroup) {

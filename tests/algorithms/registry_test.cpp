@@ -132,6 +132,8 @@ TEST(FeromaOptions, ImpossibleCombinationsAreRefused) {
   refuses("profile.encoder = ''", "profile.encoder");
   refuses("profile.encoder = 'input_moments'\nprofile.projection = 'pca_cube'", "pca_cube");
   refuses("profile.missing_class = 'minus_one'", "mask for the reliable metric");
+  refuses("profile.missing_class = 'minus_one'\nmapping.metric = 'euclidean'", "mask for the reliable metric");
+  refuses("profile.missing_class = 'minus_one'\nassign.metric = 'euclidean'", "mask for the reliable metric");
   refuses("mapping.width = 0", "must be > 0");
   refuses("warmup_rounds = 3\nwarmup_auto = true", "warmup_auto would be ignored");
   refuses("profile.encoder = 'input_moments'\nprofile.latent = 'penultimate'", "profile.latent would be ignored");

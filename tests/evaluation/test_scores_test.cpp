@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/toy_engine.h"
 
 namespace feroma {
@@ -20,6 +22,12 @@ TEST(Spread, WorstTenthOfTwentyIsTheMeanOfTwo) {
   values[3] = 10;
   values[7] = 30;
   EXPECT_DOUBLE_EQ(spread_of(values).worst10, 20);
+}
+
+TEST(Spread, WorstTenthIsRoundedUp) {
+  std::vector<double> values(11, 90);
+  values[3] = 10;
+  EXPECT_DOUBLE_EQ(spread_of(values).worst10, 50);  // two of eleven
 }
 
 TEST(Spread, OfNothingIsZero) { EXPECT_EQ(spread_of({}).mean, 0); }
@@ -46,6 +54,46 @@ class OneModel final : public Algorithm {
  private:
   ParametersPtr model_;
   std::map<ClientId, double> sources_;
+};
+
+/// Calls every sample one class, whatever it looks like.
+class OneClass final : public Predictor {
+ public:
+  explicit OneClass(std::size_t label) : label_(label) {}
+  std::vector<float> predict(Trainer&, const View& view) override {
+    std::vector<float> probabilities(view.size() * 10);
+    for (std::size_t i = 0; i < view.size(); ++i) {
+      probabilities[i * 10 + label_] = 1;
+    }
+    return probabilities;
+  }
+  [[nodiscard]] const std::map<ClientId, double>& sources() const override { return sources_; }
+
+ private:
+  std::size_t label_;
+  std::map<ClientId, double> sources_;
+};
+
+/// Answers 0, 1, 2 and 3 under the four policies, and remembers whom it was asked about.
+class OneClassPerPolicy final : public Algorithm {
+ public:
+  void init(const ServerContext&) override {}
+  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {}; }
+  [[nodiscard]] Message client_step(Round, int, ClientContext&, const Message&) const override { return {}; }
+  void uplink(Round, int, std::map<ClientId, Message>&, StageSeconds&) override {}
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
+    asked.push_back(context.id);
+    draws.push_back(context.rng.next_u64());
+    few_labels = context.few_labels;
+    return std::make_unique<OneClass>(static_cast<std::size_t>(policy));
+  }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return {}; }
+  void save(ModelWriter&) const override {}
+  void load(ModelReader&) override {}
+
+  mutable std::vector<ClientId> asked;
+  mutable std::vector<std::uint64_t> draws;
+  mutable const View* few_labels = nullptr;  ///< of the last question
 };
 
 class ScoreTest : public testing::Test {
@@ -79,6 +127,44 @@ TEST_F(ScoreTest, PoliciesAMethodDoesNotServeAreAbsent) {
   EXPECT_FALSE(scores.few_label);
   EXPECT_FALSE(scores.nearest);
   EXPECT_FALSE(scores.matched);  // no sources: the question has no meaning
+}
+
+TEST_F(ScoreTest, EveryPolicyIsScoredOnTheTestData) {
+  // One sample of class 0, two of class 1, three of class 2, four of class 3.
+  std::array<int, 10> wanted{1, 2, 3, 4};
+  std::vector<ViewItem> kept;
+  for (std::size_t i = 0; i < shard.data.size(); ++i) {
+    if (wanted.at(static_cast<std::size_t>(shard.data.label(i)))-- > 0) {
+      kept.push_back(shard.data.items[i]);
+    }
+  }
+  shard.data.items = kept;
+  ASSERT_EQ(shard.data.size(), 10U);
+  const OneClassPerPolicy algorithm;
+  const TestScores scores = score(algorithm);
+  EXPECT_EQ(algorithm.few_labels, &shard.few_labels);  // few_label is asked last
+  EXPECT_DOUBLE_EQ(*scores.native, 10);
+  EXPECT_DOUBLE_EQ(*scores.known, 20);
+  EXPECT_DOUBLE_EQ(*scores.nearest, 30);
+  EXPECT_DOUBLE_EQ(*scores.few_label, 40);
+  StageSeconds seconds;
+  EXPECT_DOUBLE_EQ(score_native(algorithm, shard, ClientId{0}, trainer, Rng(1), seconds), 10);
+  EXPECT_DOUBLE_EQ(score_own(algorithm, ClientId{0}, shard.data, trainer, Rng(1), seconds)->accuracy(), 20);
+}
+
+TEST_F(ScoreTest, EveryClientIsServedAsItselfWithAStreamOfItsOwn) {
+  const OneClassPerPolicy algorithm;
+  StageSeconds seconds;
+  for (const ClientId client : {ClientId{3}, ClientId{4}}) {
+    static_cast<void>(score_test_client(
+        algorithm, shard, client, trainer, Rng(1), [](ClientId) { return 0; }, seconds));
+  }
+  ASSERT_EQ(algorithm.asked.size(), 8U);
+  EXPECT_EQ(algorithm.asked[0], ClientId{3});
+  EXPECT_EQ(algorithm.asked[4], ClientId{4});
+  EXPECT_NE(algorithm.draws[0], algorithm.draws[4]);
+  static_cast<void>(score_native(algorithm, shard, ClientId{3}, trainer, Rng(1), seconds));
+  EXPECT_EQ(algorithm.draws.back(), algorithm.draws[0]);  // another round's model, the same client and stream
 }
 
 TEST_F(ScoreTest, OnlyTheFewLabelPolicySeesLabels) {

@@ -20,7 +20,10 @@ TEST(Cosine, IsZeroForParallelOneForOrthogonalTwoForOpposite) {
   EXPECT_DOUBLE_EQ(cosine(a, std::vector<double>{-1, 0}), 2);
 }
 
-TEST(Cosine, OfAZeroVectorIsOne) { EXPECT_EQ(cosine(std::vector<double>{0, 0}, std::vector<double>{1, 1}), 1); }
+TEST(Cosine, OfAZeroVectorIsOne) {
+  EXPECT_EQ(cosine(std::vector<double>{0, 0}, std::vector<double>{1, 1}), 1);
+  EXPECT_EQ(cosine(std::vector<double>{1, 1}, std::vector<double>{0, 0}), 1);
+}
 
 TEST(Distance, RefusesProfilesOfDifferentLength) {
   EXPECT_THROW((void)euclidean(std::vector<double>{1}, std::vector<double>{1, 2}), Error);
@@ -48,9 +51,18 @@ TEST(ReliableDistance, WeighsCoordinatesByWhatTheyTell) {
   EXPECT_DOUBLE_EQ(d.excess(), 0.9);
 }
 
+// Shares 0.5 and 0.25: (0.5 * 2^2 / 4 + 0.25 * 3^2 / 1) / 0.75, and the noise in the same way.
+TEST(ReliableDistance, IsAMeanWeighedByReliability) {
+  const Reliability reliability{{0.5, 0.25}, {4, 1}};
+  const NoisyDistance d = reliable_distance(reliability, {{0, 0}, {1, 1}}, {{2, 3}, {3, 2}});
+  EXPECT_DOUBLE_EQ(d.squared, 2.75 / 0.75);
+  EXPECT_DOUBLE_EQ(d.floor, 1.25 / 0.75);
+}
+
 TEST(ReliableDistance, SkipsClassesThatOneSideLacks) {
   const Reliability reliability{{1, 1}, {1, 1}};
   EXPECT_DOUBLE_EQ(reliable_distance(reliability, {{0, 0}, {0, -1}}, {{3, 50}, {0, 0}}).squared, 9);
+  EXPECT_DOUBLE_EQ(reliable_distance(reliability, {{0, 0}, {0, 0}}, {{3, 50}, {0, -1}}).squared, 9);
 }
 
 TEST(ReliableDistance, IsZeroWhereNothingTellsClientsApart) {

@@ -45,6 +45,16 @@ TEST(Kernels, TemperatureSharpensSoftmax) {
   EXPECT_LT(softmax_weights(d, 1)[0], softmax_weights(d, 0.1)[0]);
 }
 
+TEST(Kernels, InverseOfDistanceZeroIsTheReferenceConstant) {
+  EXPECT_NEAR(inverse_weights(std::vector<double>{0, 1})[1], 1e-8, 1e-15);
+}
+
+// exp(-d^2 / (2 s^2)): d^2 = 8 at s = 2 weighs 1 / e of the nearest.
+TEST(Gaussian, FallsToOneOverEAtTwiceTheSquaredWidth) {
+  const auto weights = gaussian_weights(std::vector<double>{0, 8}, 2);
+  EXPECT_NEAR(weights[1] / weights[0], std::exp(-1.0), 1e-12);
+}
+
 TEST(Gaussian, OneAtDistanceZeroAndOthersFarTakesAll) {
   EXPECT_EQ(gaussian_weights(std::vector<double>{0, 1e6, 1e6}, 0.5), (std::vector<double>{1, 0, 0}));
 }
@@ -68,11 +78,23 @@ TEST(GaussianWidth, IsAShareOfTheMedianSmallestDistance) {
   EXPECT_DOUBLE_EQ(gaussian_width(d, 0.5), 1.5);
 }
 
+TEST(GaussianWidth, OfAnEvenNumberOfRowsTakesTheMiddleOfTwo) {
+  Matrix d(2, 2);
+  d.values = {1, 9, 5, 3};
+  EXPECT_DOUBLE_EQ(gaussian_width(d, 1), 2);
+  EXPECT_EQ(gaussian_width({}, 1), 0);
+}
+
 TEST(Threshold, DropsSmallWeightsAndRenormalises) {
   const auto kept = threshold_weights(std::vector<double>{0.6, 0.3, 0.1}, 0.2);
   EXPECT_NEAR(kept[0], 2.0 / 3, 1e-15);
   EXPECT_NEAR(kept[1], 1.0 / 3, 1e-15);
   EXPECT_EQ(kept[2], 0);
+}
+
+TEST(Threshold, KeepsAWeightEqualToIt) {
+  const std::vector<double> weights{0.5, 0.25, 0.25};
+  EXPECT_EQ(threshold_weights(weights, 0.25), weights);
 }
 
 TEST(Threshold, FallsBackToUniformWhenNoneSurvives) {

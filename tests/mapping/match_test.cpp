@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace feroma {
 namespace {
 
@@ -65,6 +67,35 @@ TEST(Match, LabelFreeGaugeIgnoresClassBlocks) {
   const Gauge full = fit_gauge(Metric::euclidean, kShape, false, {}, both);
   EXPECT_EQ(compare(blind, std::span(both).first(1), both).squared.at(0, 1), 0);
   EXPECT_DOUBLE_EQ(compare(full, std::span(both).first(1), both).squared.at(0, 1), 81);
+}
+
+TEST(Match, VectorMetricsCompareScaledMoments) {
+  const ProfileShape shape{1, 1, 0, false};
+  const Profile a{{{3}, {4}}, {}, {}, 100};
+  const Profile b{{{4}, {3}}, {}, {}, 100};
+  const auto squared = [&](Metric metric, const BlockScaler& scaler) {
+    const Gauge gauge = fit_gauge(metric, shape, false, scaler, std::span(&a, 1));
+    return compare(gauge, std::span(&a, 1), std::span(&b, 1)).squared.at(0, 0);
+  };
+  EXPECT_DOUBLE_EQ(squared(Metric::euclidean, {}), 2);
+  EXPECT_NEAR(squared(Metric::cosine, {}), 0.04 * 0.04, 1e-15);           // 1 - 24 / 25
+  EXPECT_DOUBLE_EQ(squared(Metric::euclidean, {{{0, 1, 0, 2}}}), 4 + 1);  // the mean counts twice
+  EXPECT_NE(squared(Metric::cosine, {{{0, 1, 0, 2}}}), squared(Metric::cosine, {}));
+}
+
+// Above a noise floor of 1 the squared distances are 0 and 4; at width sqrt(2) the second weighs 1 / e of the first.
+TEST(Match, GaussianLooksAtWhatIsLeftAboveTheNoise) {
+  Distances distances{Matrix(1, 2), Matrix(1, 2, 1)};
+  distances.squared.values = {0.5, 5};
+  const Matrix weights = weights_of({Kernel::gaussian, 1, 0.5, 0}, distances, std::sqrt(2.0));
+  EXPECT_NEAR(weights.at(0, 1) / weights.at(0, 0), std::exp(-1.0), 1e-12);
+}
+
+TEST(Match, TemperatureDividesTheSoftmaxDistances) {
+  Distances distances{Matrix(1, 2), Matrix(1, 2)};
+  distances.squared.values = {0, 9};
+  const Matrix weights = weights_of({Kernel::softmax, 1.5, 0.5, 0}, distances, 0);
+  EXPECT_NEAR(weights.at(0, 1) / weights.at(0, 0), std::exp(-2.0), 1e-12);
 }
 
 TEST(Match, EveryKernelGivesDifferentWeights) {

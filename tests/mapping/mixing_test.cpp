@@ -40,6 +40,15 @@ RC_GTEST_PROP(Sinkhorn, GivesEqualColumnSumsAndUnitRows, (std::uint16_t seed)) {
   }
 }
 
+TEST(Sinkhorn, ASourceNobodyMayUseStaysUnused) {
+  Matrix weights(2, 3);
+  weights.values = {0.7, 0.3, 0, 0.2, 0.8, 0};
+  const Matrix balanced = sinkhorn(weights);
+  EXPECT_EQ(balanced.at(0, 2), 0);
+  EXPECT_EQ(balanced.at(1, 2), 0);
+  EXPECT_NEAR(balanced.at(0, 0) + balanced.at(0, 1), 1, 1e-12);
+}
+
 TEST(EffectiveParents, CountsEqualWeightsExactly) {
   EXPECT_DOUBLE_EQ(effective_parents(std::vector<double>{0.25, 0.25, 0.25, 0.25}), 4);
   EXPECT_DOUBLE_EQ(effective_parents(std::vector<double>{1, 0, 0}), 1);
@@ -71,6 +80,17 @@ TEST(Contraction, OfALazyAverageIsItsLaziness) {
     lazy.at(i, i) += 0.7;
   }
   EXPECT_NEAR(contraction(lazy), 0.7, 1e-9);
+}
+
+// Half of oneself and a quarter of each neighbour on a ring of six: eigenvalues 1/2 + cos(2 pi k / 6) / 2.
+TEST(Contraction, OfARingIsItsSecondEigenvalue) {
+  Matrix ring(6, 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    ring.at(i, i) = 0.5;
+    ring.at(i, (i + 1) % 6) = 0.25;
+    ring.at(i, (i + 5) % 6) = 0.25;
+  }
+  EXPECT_NEAR(contraction(ring), 0.75, 1e-9);
 }
 
 TEST(ColumnSums, ShowUnequalUse) {

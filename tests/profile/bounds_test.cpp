@@ -8,8 +8,8 @@ namespace feroma {
 namespace {
 
 TEST(Bounds, AreTheRangeOfEveryCoordinate) {
-  const Bounds bounds = bounds_of({2, {1, -2, 3, 5, 2, 0}});
-  EXPECT_EQ(bounds.lower, (std::vector<float>{1, -2}));
+  const Bounds bounds = bounds_of({2, {1, -2, 3, 5, 2, -7}});
+  EXPECT_EQ(bounds.lower, (std::vector<float>{1, -7}));
   EXPECT_EQ(bounds.upper, (std::vector<float>{3, 5}));
 }
 

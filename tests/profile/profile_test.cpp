@@ -83,17 +83,64 @@ TEST(Profile, ClassWithOneSampleIsMissing) {
   EXPECT_EQ(mask.per_class[1].mean[0], 0);
 }
 
-TEST(Profile, HalvesPoolTheirRowsAndBernoulliAverages) {
+TEST(Profile, HalvesArePooledIntoOneListOfRows) {
   Rng rng(5);
-  const Rows rows = random_rows(rng, 200, 1);
-  const std::vector<std::int32_t> labels(200, 0);
-  const Profile off = make_profile(rows, rows, labels, 1, {}, Rng(1));
-  const Profile halves = make_profile(rows, rows, labels, 1, {Subsampling::halves, 3, MissingClass::mask}, Rng(1));
-  const Profile coins = make_profile(rows, rows, labels, 1, {Subsampling::bernoulli, 3, MissingClass::mask}, Rng(1));
-  EXPECT_NE(off.marginal, halves.marginal);
-  EXPECT_NE(off.marginal, coins.marginal);
-  EXPECT_NEAR(off.marginal.mean[0], halves.marginal.mean[0], 0.2);
-  EXPECT_NEAR(off.marginal.std[0], coins.marginal.std[0], 0.2);
+  const Rows rows = random_rows(rng, 21, 1);
+  Rng draws(1);
+  std::vector<std::uint32_t> pooled;
+  for (int m = 0; m < 4; ++m) {
+    const auto half = draws.sample(21, 10);
+    pooled.insert(pooled.end(), half.begin(), half.end());
+  }
+  const std::vector<std::int32_t> labels(21, 0);
+  const Profile profile = make_profile(rows, rows, labels, 1, {Subsampling::halves, 4, MissingClass::mask}, Rng(1));
+  EXPECT_EQ(profile.marginal, moments_of(rows, pooled));
+  EXPECT_EQ(profile.per_class[0], profile.marginal);  // one class: the same rows
+  EXPECT_EQ(profile.num_samples, 21);                 // rows it knows, however often it drew them
+}
+
+TEST(Profile, BernoulliAveragesTheMomentsOfItsMasks) {
+  Rng rng(5);
+  const Rows rows = random_rows(rng, 21, 1);
+  Rng draws(1);
+  std::vector<Moments> masks;
+  for (int m = 0; m < 4; ++m) {
+    std::vector<std::uint32_t> mask;
+    for (std::uint32_t i = 0; i < 21; ++i) {
+      if (draws.bernoulli(0.5)) {
+        mask.push_back(i);
+      }
+    }
+    masks.push_back(moments_of(rows, mask));
+  }
+  const std::vector<std::int32_t> labels(21, 0);
+  const Profile profile = make_profile(rows, rows, labels, 1, {Subsampling::bernoulli, 4, MissingClass::mask}, Rng(1));
+  EXPECT_EQ(profile.marginal, average(masks));
+  EXPECT_EQ(profile.per_class[0], profile.marginal);
+  EXPECT_EQ(profile.num_samples, 21);
+}
+
+TEST(Profile, AnEmptyMaskDoesNotCount) {
+  const Rows rows{1, {5}};
+  const Profile profile = make_profile(rows, rows, {}, 1, {Subsampling::bernoulli, 30, MissingClass::mask}, Rng(1));
+  EXPECT_EQ(profile.marginal.mean[0], 5);
+}
+
+TEST(Profile, OfOneSampleHasNoHalves) {
+  const Rows rows{1, {5}};
+  EXPECT_THROW((void)make_profile(rows, rows, {}, 1, {Subsampling::halves, 3, MissingClass::mask}, Rng(1)), Error);
+}
+
+TEST(Profile, LabelFreeAndClassBlocksMaySeeDifferentCoordinates) {
+  const Rows wide{2, {1, 10, 3, 30}};
+  const Rows narrow{1, {4, 6}};
+  const ProfileRule rule{Subsampling::off, 3, MissingClass::minus_one};
+  const Profile labelled = make_profile(wide, narrow, std::vector<std::int32_t>{0, 0}, 1, rule, Rng(1));
+  EXPECT_EQ(labelled.marginal.mean, (std::vector<float>{2, 20}));
+  EXPECT_EQ(labelled.per_class[0].mean, (std::vector<float>{5}));
+  const Profile unlabelled = make_profile(wide, narrow, {}, 1, rule, Rng(1));
+  EXPECT_EQ(unlabelled.marginal, labelled.marginal);
+  EXPECT_EQ(unlabelled.per_class[0], (Moments{{-1}, {-1}}));
 }
 
 TEST(Profile, EncodesInPaperOrderAndDecodesBack) {

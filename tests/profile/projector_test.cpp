@@ -50,6 +50,20 @@ TEST(Projector, PcaFindsTheAxisOfAStretchedCloud) {
   EXPECT_NEAR(std::abs(p.components[1]), 0.8, 1e-3);
 }
 
+TEST(Projector, PcaDoesNotSeeWhereTheCloudLies) {
+  // Stretched along the second coordinate, far out along the first.
+  const Projector p = pca_projector({2, {100, -1, 100, 0, 100, 1}}, 1);
+  EXPECT_NEAR(p.components[0], 0, 1e-6);
+  EXPECT_NEAR(std::abs(p.components[1]), 1, 1e-6);
+  EXPECT_EQ(p.centre, (std::vector<float>{100, 0}));
+}
+
+// The point farthest from the mean gets a positive coordinate.
+TEST(Projector, PcaSignsFollowScikitLearn) {
+  EXPECT_FLOAT_EQ(pca_projector({1, {0, 0, 3}}, 1).components[0], 1);
+  EXPECT_FLOAT_EQ(pca_projector({1, {0, 0, -3}}, 1).components[0], -1);
+}
+
 TEST(Projector, SubtractsItsCentre) {
   const Projector p{2, 1, {1, 1}, {10, 20}};
   EXPECT_EQ(project(p, {2, {10, 20, 11, 22}}).values, (std::vector<float>{0, 3}));
@@ -68,6 +82,9 @@ TEST(UniformPoints, StayInsideTheBox) {
     EXPECT_GE(points.row(i)[1], 5);
     EXPECT_LE(points.row(i)[1], 6);
   }
+  const Bounds reached = bounds_of(points);
+  EXPECT_LT(reached.lower[1], 5.1F);
+  EXPECT_GT(reached.upper[1], 5.9F);
 }
 
 }  // namespace

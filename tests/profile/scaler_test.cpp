@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "feroma/core/error.h"
+
 namespace feroma {
 namespace {
 
@@ -31,6 +33,30 @@ TEST(BlockScaler, WithoutBlocksIsTheIdentity) {
   EXPECT_EQ(scale({}, std::vector<float>{3, -2}), (std::vector<double>{3, -2}));
 }
 
+TEST(BlockScaler, GivesClassSharesABlockOfTheirOwn) {
+  const ProfileShape shape{1, 1, 2, true};
+  const std::vector<std::vector<float>> fit{{0, 0, 0, 0, 0, 0, 0.25F, 0.75F}, {9, 9, 9, 9, 9, 9, 0.5F, 0.5F}};
+  const std::vector<double> scaled = scale(fit_block_scaler(fit, shape), fit[0]);
+  EXPECT_EQ(scaled, (std::vector<double>{0, 0, 0, 0, 0, 0, 0, 1}));
+}
+
+TEST(BlockScaler, RefusesAProfileOfAnotherLength) {
+  const std::vector<std::vector<float>> fit{{0, 0, 0}};
+  EXPECT_THROW((void)fit_block_scaler(fit, {1, 1, 1, false}), Error);
+}
+
+TEST(Signature, NoiseFollowsFromSpreadAndSamples) {
+  Profile profile;
+  profile.marginal = {{1}, {2}};
+  profile.per_class = {{{3}, {4}}, {{5}, {6}}};
+  profile.prior = {0.25F, 0.75F};
+  profile.num_samples = 8;  // 2 and 6 per class; two are enough
+  const Signature signature = signature_of(profile, {1, 1, 2, true}, false);
+  EXPECT_EQ(signature.values, (std::vector<double>{1, 2, 3, 4, 5, 6, 0.25, 0.75}));
+  // Means: std^2 / n. Stds: 1.5 times that. Shares: p (1 - p) / n.
+  EXPECT_EQ(signature.noise, (std::vector<double>{0.5, 0.75, 8, 12, 6, 9, 0.1875 / 8, 0.1875 / 8}));
+}
+
 TEST(Signature, AbsentClassHasNoNoise) {
   Profile profile;
   profile.marginal = {{1}, {2}};
@@ -56,6 +82,15 @@ TEST(Reliability, IsZeroForPureNoiseAndNearOneForSignal) {
   const Reliability reliability = fit_reliability(signatures);
   EXPECT_GT(reliability.share[0], 0.99);
   EXPECT_EQ(reliability.share[1], 0);
+}
+
+TEST(Reliability, IsTheShareOfVarianceThatTwiceTheNoiseDoesNotExplain) {
+  const std::vector<Signature> three{{{0}, {0.1}}, {{1}, {0.1}}, {{2}, {0.1}}};
+  EXPECT_DOUBLE_EQ(fit_reliability(three).variance[0], 1);  // sample variance: 2 / (3 - 1)
+  EXPECT_DOUBLE_EQ(fit_reliability(three).share[0], 0.8);   // 1 - 2 * 0.1 / 1
+  const std::vector<Signature> two{{{0}, {0.1}}, {{2}, {0.1}}, {{100}, {-1}}};
+  EXPECT_DOUBLE_EQ(fit_reliability(two).variance[0], 2);  // the absent one does not count
+  EXPECT_DOUBLE_EQ(fit_reliability(two).share[0], 0.9);
 }
 
 TEST(Reliability, IgnoresAbsentCoordinates) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "feroma/algorithms/fedavg.h"
+#include "tests/expect_error.h"
 #include "tests/toy_engine.h"
 
 namespace feroma {
@@ -14,10 +15,12 @@ class Visitor final : public Algorithm {
   void init(const ServerContext&) override {}
   [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {{{"hello", Floats{1, 2}}}}; }
   [[nodiscard]] Message client_step(Round round, int, ClientContext& context, const Message&) const override {
+    require(round != 4 || context.id != ClientId{1}, ErrorCode::io, "disk is full");
     require(!(round == 2 && context.id == ClientId{1}), ErrorCode::invalid_data, "[train] loss is not finite");
     const std::int64_t visits = context.state.has("visits") ? context.state.integer("visits") : 0;
     context.state.values["visits"] = Ints{visits + 1};
-    return {{{"visits", Ints{visits + 1}}, {"window", Ints{context.window}}}};
+    const auto draw = static_cast<std::int64_t>(context.rng.next_u32());
+    return {{{"visits", Ints{visits + 1}}, {"window", Ints{context.window}}, {"draw", Ints{draw}}}};
   }
   void uplink(Round, int, std::map<ClientId, Message>&, StageSeconds&) override {}
   void on_window_change(ClientContext& context) const override {
@@ -56,7 +59,21 @@ TEST_F(PoolTest, AClientWhoseTrainingFailsDropsOutAndTheRoundGoesOn) {
 TEST_F(PoolTest, CountsBytesBothWays) {
   const auto outcomes = pool.exchange(Visitor(), 1, 0, clients);
   EXPECT_EQ(outcomes.at(ClientId{0}).bytes_down, 8);
-  EXPECT_EQ(std::get<ClientAnswer>(outcomes.at(ClientId{0}).answer).bytes_up, 16);
+  EXPECT_EQ(std::get<ClientAnswer>(outcomes.at(ClientId{0}).answer).bytes_up, 24);
+}
+
+TEST_F(PoolTest, EveryClientAndRoundHasAStreamOfItsOwn) {
+  const auto draw = [&](Round round, int phase, ClientId client) {
+    auto outcomes = pool.exchange(Visitor(), round, phase, clients);
+    return std::get<ClientAnswer>(outcomes.at(client).answer).message.integer("draw");
+  };
+  EXPECT_NE(draw(1, 0, ClientId{0}), draw(1, 0, ClientId{1}));
+  EXPECT_NE(draw(1, 0, ClientId{0}), draw(3, 0, ClientId{0}));
+  EXPECT_EQ(draw(1, 0, ClientId{0}), draw(1, 0, ClientId{0}));
+}
+
+TEST_F(PoolTest, WhatIsNotTheClientsFaultEndsTheRun) {
+  expect_error(ErrorCode::io, "disk is full", [&] { return pool.exchange(Visitor(), 4, 0, clients).size(); });
 }
 
 TEST_F(PoolTest, ClientsRememberAcrossRoundsAndCheckpoints) {
@@ -75,6 +92,10 @@ TEST_F(PoolTest, ClientsRememberAcrossRoundsAndCheckpoints) {
   restored.load(models);
   reader.expect_end();
   EXPECT_EQ(visits(restored), 3);
+  ArchiveReader again(archive.bytes(), "state");
+  ModelReader more(again, make_layout(test::toy_model(federation.shape(), 10)));
+  restored.load(more);  // replaces what it knew
+  EXPECT_EQ(visits(restored), 3);
 }
 
 TEST_F(PoolTest, TellsAClientOncePerNewDataVersion) {
@@ -91,6 +112,21 @@ TEST_F(PoolTest, TellsAClientOncePerNewDataVersion) {
   static_cast<void>(in.get<ClientId>());
   static_cast<void>(in.get<std::int32_t>());
   EXPECT_EQ(models.get_message().integer("changes"), 3);  // three stages over five rounds
+
+  SimulatedPool restored(federation, workers, Rng(1), stop);
+  ArchiveReader whole(archive.bytes(), "state");
+  ModelReader reader(whole, make_layout(test::toy_model(federation.shape(), 10)));
+  restored.load(reader);
+  static_cast<void>(restored.exchange(visitor, 5, 0, std::span(clients).first(1)));
+  ArchiveWriter after;
+  ModelWriter after_writer(after);
+  restored.save(after_writer);
+  ArchiveReader after_in(after.bytes(), "state");
+  ModelReader after_models(after_in, make_layout(test::toy_model(federation.shape(), 10)));
+  static_cast<void>(after_in.get<std::uint64_t>());
+  static_cast<void>(after_in.get<ClientId>());
+  static_cast<void>(after_in.get<std::int32_t>());
+  EXPECT_EQ(after_models.get_message().integer("changes"), 3);  // a resumed run does not tell it again
 }
 
 TEST_F(PoolTest, RoundsPastTheScheduleUseTheLastData) {
@@ -98,6 +134,8 @@ TEST_F(PoolTest, RoundsPastTheScheduleUseTheLastData) {
   auto extra = pool.exchange(Visitor(), 9, 0, std::span(clients).first(1));
   EXPECT_EQ(std::get<ClientAnswer>(last.begin()->second.answer).message.integer("window"),
             std::get<ClientAnswer>(extra.begin()->second.answer).message.integer("window"));
+  EXPECT_EQ(std::get<ClientAnswer>(last.begin()->second.answer).message.integer("window"),
+            federation.shard(ClientId{0}, 5).window);
 }
 
 }  // namespace

@@ -26,6 +26,23 @@ TEST(Experiment, ResolvedConfigGivesItselfBack) {
   EXPECT_EQ(resolved.find("\"auto\""), resolved.find("preset = \"auto\"") + 9);  // only the preset is called auto
 }
 
+TEST(Experiment, ResolvedConfigSpellsOutEveryTable) {
+  const Settings resolved = read(kMinimal).resolved();
+  EXPECT_EQ(resolved.at("training.engine").value, SettingValue("native"));
+  EXPECT_EQ(resolved.at("privacy.mode").value, SettingValue("off"));
+  EXPECT_EQ(resolved.at("algorithm.0.label").value, SettingValue("fedavg"));
+}
+
+TEST(Experiment, EngineFollowsTheConfig) {
+  EXPECT_EQ(read(kMinimal).engine(), EngineKind::native);
+  EXPECT_EQ(read("[training]\nengine = 'torch'\n[[algorithm]]\nname = 'fedavg'\n").engine(), EngineKind::torch);
+}
+
+TEST(Experiment, AGivenLabelIsKept) {
+  EXPECT_EQ(read("[[algorithm]]\nname = 'feroma'\nlabel = 'mine'\n").algorithms[0].label, "mine");
+  EXPECT_EQ(read("[[algorithm]]\nname = 'feroma'\npreset = 'paper'\n").algorithms[0].label, "feroma-paper");
+}
+
 TEST(Experiment, LabelsAreUniqueWithinARun) {
   const Experiment experiment =
       read(std::string(kMinimal) + "[[algorithm]]\nname = 'fedavg'\nmomentum_reset = 'epoch'\n");
@@ -68,6 +85,13 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"[training]\nengine = 'tpu'\n[[algorithm]]\nname = 'fedavg'\n", "training.engine must be one of"},
         Mistake{"[privacy]\nmode = 'pure'\n[[algorithm]]\nname = 'fedavg'\n", "privacy.mode must be one of off"},
         Mistake{"[[algorithm]]\nname = 'fedavg'\nlabel = '../x'\n", "label"},
+        Mistake{"[[algorithm]]\nname = 'fedavg'\nlabel = '.hidden'\n", "label"},
+        Mistake{"[[algorithm]]\nname = 'fedavg'\n"
+                "label = 'a1234567890123456789012345678901234567890123456789012345678901234'\n",
+                "up to 64"},
+        Mistake{"[scenario]\nrounds = 5\n[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 5\n",
+                "algorithm.0.warmup_rounds must be < scenario.rounds (5), got 5"},
+        Mistake{"[training]\nmodel = 'lenet6'\n[[algorithm]]\nname = 'fedavg'\n", "training.model"},
         Mistake{"[[algorithm]]\npreset = 'auto'\n", "algorithm.0.name"},
         Mistake{"clients = 5\n[[algorithm]]\nname = 'fedavg'\n", "unknown key clients"},
         Mistake{"[scenario\n", "my.toml:1"}));

@@ -77,6 +77,32 @@ TEST_F(RunDirectoryTest, ResumeRefusesAnotherEngine) {
   expect_refused(Existing::resume, "same engine, the run has \"abacus\"");
 }
 
+TEST_F(RunDirectoryTest, ResumeRefusesAnotherSimdTarget) {
+  make(Existing::refuse);
+  std::string manifest = read_text(out / "manifest.json");
+  const std::size_t at = manifest.find("\"simd_target\": \"") + 16;
+  manifest.replace(at, manifest.find('"', at) - at, "beads");
+  write_file_atomically(out / "manifest.json", manifest);
+  expect_refused(Existing::resume, "same simd_target, the run has \"beads\"");
+}
+
+TEST_F(RunDirectoryTest, ResumeNamesAKeyThatIsGone) {
+  make(Existing::refuse);
+  write_file_atomically(out / "config.toml", read_text(out / "config.toml") + "\n[extra]\nkey = 1\n");
+  expect_refused(Existing::resume, "extra.key = 1 is gone");
+}
+
+TEST_F(RunDirectoryTest, ARunHasNoEndBeforeItFinishesAndKeepsItsStart) {
+  { const RunDirectory first(out, Existing::refuse, experiment(), 2); }
+  std::string manifest = read_text(out / "manifest.json");
+  EXPECT_NE(manifest.find("\"ended\": null"), std::string::npos);
+  const std::size_t at = manifest.find("\"started\": \"") + 12;
+  manifest.replace(at, 4, "1999");
+  write_file_atomically(out / "manifest.json", manifest);
+  make(Existing::resume);
+  EXPECT_NE(read_text(out / "manifest.json").find("\"started\": \"1999"), std::string::npos);
+}
+
 TEST_F(RunDirectoryTest, TwoProcessesCannotWriteOneRun) {
   const RunDirectory first(out, Existing::refuse, experiment(), 1);
   expect_refused(Existing::resume, "another process is writing this run");

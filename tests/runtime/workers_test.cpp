@@ -48,6 +48,23 @@ TEST(Workers, AnErrorReachesTheCallerAndTheNextRunWorks) {
   EXPECT_EQ(count, 3);
 }
 
+TEST(Workers, NothingIsStartedAfterAFailure) {
+  Workers workers(1, toy_factory());
+  const std::atomic<bool> stop = false;
+  int count = 0;
+  expect_error(ErrorCode::io, "disk", [&] {
+    workers.run(
+        10,
+        [&](std::size_t i, Trainer&) {
+          ++count;
+          require(i != 4, ErrorCode::io, "disk is full");
+        },
+        stop);
+    return 0;
+  });
+  EXPECT_EQ(count, 5);
+}
+
 TEST(Workers, StopEndsWithInterrupted) {
   Workers workers(2, toy_factory());
   std::atomic<bool> stop = false;

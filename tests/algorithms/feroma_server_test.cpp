@@ -1,0 +1,230 @@
+// Feroma's server against messages made by hand.
+#include <gtest/gtest.h>
+
+#include "feroma/algorithms/feroma.h"
+#include "feroma/profile/projector.h"
+#include "tests/algorithms/toy_run.h"
+
+namespace feroma {
+namespace {
+
+/// Four pixels, two classes; a profile is [mean, std] of four latents, then one projected coordinate per class.
+const ModelSpec kModel = test::toy_model({1, 2, 2}, 2);
+
+class ServerTest : public testing::Test {
+ protected:
+  ServerTest() {
+    options.warmup_rounds = 1;
+    options.dimensions = 1;
+    options.full_marginal = false;
+    options.metric = Metric::euclidean;
+    options.kernel = Kernel::inverse;
+  }
+
+  void start() {
+    algorithm = make_feroma(options);
+    ServerContext server;
+    server.model = kModel;
+    server.initial = filled(0);
+    server.rng = Rng(7);
+    algorithm->init(server);
+  }
+  static ParametersPtr filled(float value) {
+    Parameters params(make_layout(kModel));
+    std::fill(params.values().begin(), params.values().end(), value);
+    return share(std::move(params));
+  }
+  static Message trained(float value, std::int64_t examples = 10) {
+    return {{{"model", filled(value)}, {"num_examples", Ints{examples}}}};
+  }
+  /// A profile whose label-free mean is `x`.
+  static Message profiled(float x) {
+    return {{{"profile", Floats{x, 1, 0, 1, 0, 1, 0.5F, 0.5F}}, {"num_samples", Ints{50}}}};
+  }
+  void answer(Round round, int phase, std::map<ClientId, Message> answers) {
+    StageSeconds seconds;
+    algorithm->uplink(round, phase, answers, seconds);
+  }
+  /// The first weight of the model a client is sent to train.
+  float sent_to(Round round, std::uint32_t client) const {
+    return algorithm->downlink(round, 1, ClientId{client}).model("model")->values()[0];
+  }
+  std::vector<float> projector(Round round, int phase) const {
+    return algorithm->downlink(round, phase, ClientId{9}).floats("projector.components");
+  }
+  Rows points(const Bounds& box) const { return uniform_points(box, 200, Rng(7).derive("projector")); }
+
+  FeromaOptions options;
+  std::unique_ptr<Algorithm> algorithm;
+};
+
+TEST_F(ServerTest, WarmUpAveragesByExamples) {
+  start();
+  answer(1, 0, {{ClientId{0}, trained(1, 30)}, {ClientId{1}, trained(5, 10)}});
+  EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 2);
+}
+
+TEST_F(ServerTest, AReceiverGetsTheModelOfTheProfileNearestToItsOwn) {
+  options.counts = Counts::none;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(8)}});
+  answer(2, 1, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}});
+  answer(3, 0, {{ClientId{0}, profiled(8)}, {ClientId{1}, profiled(0)}, {ClientId{2}, profiled(8)}});
+  EXPECT_NEAR(sent_to(3, 0), 2, 1e-6);
+  EXPECT_NEAR(sent_to(3, 1), 1, 1e-6);
+  EXPECT_NEAR(sent_to(3, 2), 2, 1e-6);  // a client that was never seen before
+  EXPECT_EQ(sent_to(3, 3), 0);          // one without a profile gets the warm-up's model
+}
+
+TEST_F(ServerTest, OnlyThoseWhoTrainedBecomeParents) {
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(3)}, {ClientId{2}, profiled(8)}});
+  answer(2, 1, {{ClientId{0}, trained(1, 11)}, {ClientId{2}, trained(3, 13)}});
+  const std::vector<ServedModel> served = algorithm->served();
+  ASSERT_EQ(served.size(), 2U);
+  EXPECT_EQ(served[0].client, ClientId{0});
+  EXPECT_EQ(served[0].num_examples, 11);
+  EXPECT_EQ(served[1].client, ClientId{2});
+  EXPECT_EQ(served[1].num_examples, 13);
+  EXPECT_EQ(served[1].model->values()[0], 3);
+  EXPECT_EQ(served[1].profile[0], 8);
+  answer(3, 0, {{ClientId{1}, profiled(3)}});
+  answer(3, 1, {});  // everybody dropped out
+  EXPECT_EQ(algorithm->served().size(), 2U);
+}
+
+// The reference implementation's bug: weights meet other models, and others again in the next round.
+TEST_F(ServerTest, PositionalJoinDrawsANewOrderEveryRound) {
+  options.join = Join::positional;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  std::vector<std::vector<float>> sent;
+  for (Round round = 2; round <= 4; ++round) {
+    std::map<ClientId, Message> profiles;
+    std::map<ClientId, Message> models;
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      profiles[ClientId{k}] = profiled(static_cast<float>(10 * k));
+      models[ClientId{k}] = trained(static_cast<float>(k));
+    }
+    answer(round, 0, profiles);
+    sent.emplace_back();
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      sent.back().push_back(sent_to(round, k));
+    }
+    answer(round, 1, models);
+  }
+  EXPECT_NE(sent[1], sent[2]);
+}
+
+TEST_F(ServerTest, ScalingIsFittedOnceInTheFirstProfileRound) {
+  options.counts = Counts::none;
+  options.scaling = Scaling::min_max;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(10)}});  // the mean's factor: 1 / 10
+  answer(2, 1, {{ClientId{0}, trained(0)}, {ClientId{1}, trained(1)}});
+  // Distances 0.2 and 0.8 to the mean; a class mean that was constant at the fit keeps its raw size: 1 away from both.
+  Message query = profiled(2);
+  query.values["profile"] = Floats{2, 1, 1, 1, 0, 1, 0.5F, 0.5F};
+  answer(3, 0, {{ClientId{0}, std::move(query)}});
+  const double near = 1 / std::sqrt(0.04 + 1);
+  const double far = 1 / std::sqrt(0.64 + 1);
+  EXPECT_NEAR(sent_to(3, 0), far / (near + far), 1e-6);
+}
+
+TEST_F(ServerTest, OrthonormalProjectorComesFromTheServersStream) {
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  EXPECT_EQ(projector(2, 0), orthonormal_projector(4, 1, Rng(7).derive("projector")).components);
+}
+
+TEST_F(ServerTest, PcaCubeReachesTwoPercentBeyondTheLargestLatentOfTheLastWarmUpRound) {
+  options.projection = Projection::pca_cube;
+  options.warmup_rounds = 2;
+  start();
+  const auto with_max = [](float value) {
+    Message message = trained(0);
+    message.values["latent_max"] = Floats{value};
+    return message;
+  };
+  answer(1, 0, {{ClientId{0}, with_max(9)}});
+  answer(2, 0, {{ClientId{0}, with_max(2)}, {ClientId{1}, with_max(3)}, {ClientId{2}, with_max(1)}});
+  const Projector expected = pca_projector(points(cube(4, 1.02 * 3)), 1);
+  EXPECT_EQ(projector(3, 0), expected.components);
+  EXPECT_EQ(algorithm->downlink(3, 0, ClientId{9}).floats("projector.centre"), expected.centre);
+}
+
+TEST_F(ServerTest, PcaBoxSpansTheBoundsOfAllClients) {
+  options.projection = Projection::pca_box;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  const auto bounds = [](Floats lower, Floats upper) {
+    return Message{{{"lower", std::move(lower)}, {"upper", std::move(upper)}}};
+  };
+  answer(2, 0, {{ClientId{0}, bounds({0, 0, 0, 0}, {1, 1, 1, 1})}, {ClientId{1}, bounds({-1, 0, 0, 0}, {1, 5, 1, 1})}});
+  EXPECT_EQ(projector(2, 1), pca_projector(points({{-1, 0, 0, 0}, {1, 5, 1, 1}}), 1).components);
+}
+
+/// The last warm-up round when held-out accuracy goes through these values (percent).
+int warm_up_with(Algorithm& algorithm, const std::vector<int>& tenths, ParametersPtr model) {
+  StageSeconds seconds;
+  for (std::size_t i = 0; i < tenths.size(); ++i) {
+    const Round round = static_cast<Round>(i) + 1;
+    if (algorithm.phases(round) != 1) {
+      return round - 1;
+    }
+    // Two clients of unequal size; together `tenths` of 1000.
+    const auto answer = [&](std::int64_t correct, std::int64_t count) {
+      return Message{{{"model", model}, {"num_examples", Ints{1}}, {"held_out", Ints{correct, count}}}};
+    };
+    std::map<ClientId, Message> answers{{ClientId{0}, answer(tenths[i] - 5, 900)}, {ClientId{1}, answer(5, 100)}};
+    algorithm.uplink(round, 0, answers, seconds);
+  }
+  return static_cast<int>(tenths.size());
+}
+
+TEST_F(ServerTest, WarmUpEndsWhenTwoRoundsGainedUnderOnePoint) {
+  options.warmup_auto = true;
+  options.warmup_rounds = 8;
+  start();
+  EXPECT_EQ(warm_up_with(*algorithm, {100, 500, 506, 511, 515, 900, 900}, filled(0)), 5);  // 51.5 - 50.6 < 1
+  start();
+  EXPECT_EQ(warm_up_with(*algorithm, {100, 100, 100, 100, 100}, filled(0)), 3);  // never before the third
+  start();
+  EXPECT_EQ(warm_up_with(*algorithm, {100, 200, 300, 400, 500, 600, 700, 800, 850, 855}, filled(0)), 8);  // the limit
+}
+
+TEST_F(ServerTest, AGivenEncoderNeedsNoWarmUp) {
+  options.encoder = "some.safetensors";
+  options.warmup_rounds = 0;
+  algorithm = make_feroma(options);
+  ServerContext server;
+  server.model = kModel;
+  server.initial = filled(0);
+  server.load_model = [](const std::string&) { return filled(6); };
+  algorithm->init(server);
+  EXPECT_EQ(algorithm->phases(1), 2);
+  EXPECT_EQ(algorithm->downlink(1, 0, ClientId{0}).model("encoder")->values()[0], 6);
+}
+
+TEST_F(ServerTest, AGivenEncoderIsKeptAfterTheWarmUp) {
+  options.encoder = "some.safetensors";
+  algorithm = make_feroma(options);
+  ServerContext server;
+  server.model = kModel;
+  server.initial = filled(0);
+  server.load_model = [](const std::string&) { return filled(6); };
+  algorithm->init(server);
+  answer(1, 0, {{ClientId{0}, trained(1)}});
+  EXPECT_EQ(algorithm->downlink(2, 0, ClientId{0}).model("encoder")->values()[0], 6);
+}
+
+TEST_F(ServerTest, MoreDimensionsThanTheProjectionHasAreRefused) {
+  options.dimensions = 5;  // of four latents
+  EXPECT_THROW(start(), Error);
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,234 @@
+#include "feroma/runtime/round_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/algorithms/toy_run.h"
+#include "tests/expect_error.h"
+#include "tests/runtime/scripted_algorithm.h"
+
+namespace feroma {
+namespace {
+
+using test::Script;
+using test::Scripted;
+using test::ToyRun;
+
+class RoundLoopTest : public testing::Test {
+ protected:
+  RoundLoop loop(const Script& script, double participation = 1, std::string label = "scripted") {
+    ScenarioOptions scenario = test::toy_scenario();
+    scenario.participation = participation;
+    runs.push_back(std::make_unique<ToyRun>(scenario));
+    run = runs.back().get();
+    run->plans.push_back(std::make_unique<AlgorithmPlan>());
+    AlgorithmPlan& plan = *run->plans.back();
+    plan.label = std::move(label);
+    plan.make = [script] { return std::make_unique<Scripted>(script); };
+    ServerContext server;
+    server.model = run->model;
+    server.initial = share(initialise(run->model, Rng(1)));
+    server.fit.local_epochs = 3;
+    return RoundLoop({run->federation, plan, std::move(server), run->workers, Rng(42), run->stop, std::nullopt});
+  }
+  static std::set<std::uint32_t> clients_of(const RoundRecord& record) {
+    std::set<std::uint32_t> clients;
+    for (const ClientRecord& line : record.clients) {
+      clients.insert(line.client);
+    }
+    return clients;
+  }
+  /// True id of a client in a round.
+  int id(std::uint32_t client, Round round) const {
+    const Schedule& schedule = run->federation.schedule();
+    return schedule.ids[client][static_cast<std::size_t>(schedule.stage_of_round[static_cast<std::size_t>(round)])];
+  }
+
+  std::vector<std::unique_ptr<ToyRun>> runs;  ///< loops borrow from them
+  ToyRun* run = nullptr;                      ///< the last one
+};
+
+TEST_F(RoundLoopTest, DrawsParticipantsAnewEveryRoundAndAtLeastOne) {
+  RoundLoop half = loop({}, 0.5);
+  std::set<std::set<std::uint32_t>> seen;
+  for (int round = 1; round <= 5; ++round) {
+    const auto clients = clients_of(half.play_round());
+    EXPECT_EQ(clients.size(), 3U);
+    seen.insert(clients);
+  }
+  EXPECT_GT(seen.size(), 1U);
+  EXPECT_EQ(clients_of(loop({}, 0.01).play_round()).size(), 1U);
+}
+
+TEST_F(RoundLoopTest, CountsBytesPerClientRoundAndSamplesPerEpoch) {
+  RoundLoop half = loop({}, 0.5);
+  test::play_all(half);
+  const ResultRecord result = half.evaluate();
+  EXPECT_EQ(result.bytes_down_per_client_round, 4);
+  EXPECT_EQ(result.bytes_up_per_client_round, 8);
+  EXPECT_EQ(half.totals().client_rounds, 15);             // 5 rounds, 3 clients
+  EXPECT_EQ(half.totals().samples_trained, 15 * 10 * 3);  // 10 examples, 3 epochs
+}
+
+TEST_F(RoundLoopTest, WhoDropsOutIsNotAskedAgainAndNotInTheRecord) {
+  std::vector<std::vector<std::uint32_t>> asked;
+  Script script;
+  script.phases = 2;
+  script.drops = [](Round, int phase, std::uint32_t client) { return client == 4 || (phase == 1 && client == 2); };
+  script.asked = &asked;
+  const RoundRecord record = loop(script).play_round();
+  EXPECT_EQ(asked, (std::vector<std::vector<std::uint32_t>>{{0, 1, 2, 3, 5}, {0, 1, 3, 5}}));
+  EXPECT_EQ(clients_of(record), (std::set<std::uint32_t>{0, 1, 3, 5}));
+}
+
+TEST_F(RoundLoopTest, ARoundWithoutAnyAnswerEndsTheRun) {
+  Script script;
+  script.drops = [](Round, int, std::uint32_t) { return true; };
+  RoundLoop everybody = loop(script);
+  expect_error(ErrorCode::invalid_data, "every client dropped out; the last one: no luck",
+               [&] { return everybody.play_round().round; });
+}
+
+TEST_F(RoundLoopTest, RecordsTheDistributionOfTheRound) {
+  RoundLoop all = loop({});
+  for (Round round = 1; round <= 5; ++round) {
+    for (const ClientRecord& line : all.play_round().clients) {
+      EXPECT_EQ(line.distribution, id(line.client, round)) << "round " << round;
+    }
+  }
+}
+
+TEST_F(RoundLoopTest, RecordsWhatClientsReport) {
+  const RoundRecord record = loop({}).play_round();
+  EXPECT_EQ(record.accuracy_before, 25);
+  EXPECT_EQ(record.accuracy_after, 75);
+  EXPECT_EQ(record.loss, 0.5);
+  EXPECT_EQ(record.clients[3].accuracy_before, 25);
+  EXPECT_EQ(record.clients[3].num_examples, 10);
+}
+
+TEST_F(RoundLoopTest, ValidatesWhatIsServedOnHeldOutData) {
+  ToyRun toy;
+  RoundLoop fedavg = toy.loop("name = 'fedavg'");
+  const RoundRecord record = fedavg.play_round();
+  test::ToyEngine engine(toy.model);
+  Trainer trainer(engine);
+  double loss = 0;
+  for (std::uint32_t k = 0; k < 6; ++k) {
+    const ClientShard shard = toy.federation.shard(ClientId{k}, 1);
+    loss += trainer.evaluate(*fedavg.algorithm().served()[0].model, shard.held_out).loss() / 6;
+  }
+  EXPECT_NEAR(record.validation_loss, loss, 1e-5);
+}
+
+TEST_F(RoundLoopTest, ReportsTheWorstTenthOfTheTestClients) {
+  Script script;
+  script.fails_client_zero = true;
+  script.quality.back() = 0.9F;
+  RoundLoop all = loop(script);
+  test::play_all(all);
+  const ResultRecord result = all.evaluate();
+  EXPECT_NEAR(result.accuracy, 500.0 / 6, 1e-9);
+  EXPECT_EQ(result.accuracy_worst10, 0);
+  EXPECT_NEAR(result.accuracy_std_clients, 100 * std::sqrt(5.0) / 6, 1e-9);
+}
+
+TEST_F(RoundLoopTest, TheBestRoundIsTheOneWithTheLowestValidationLoss) {
+  RoundLoop all = loop({});
+  EXPECT_NEAR(all.play_round().validation_loss, -std::log(0.1), 1e-6);
+  EXPECT_EQ(all.play_round().validation_accuracy, 100);
+  const Bytes saved = all.save();
+  RoundLoop resumed = loop({});
+  resumed.load(saved, "checkpoint");
+  test::play_all(resumed);
+  EXPECT_EQ(resumed.totals().best_round, 2);
+  const ResultRecord result = resumed.evaluate();
+  EXPECT_EQ(result.accuracy, 0);
+  EXPECT_DOUBLE_EQ(*result.accuracy_best_round, 100);
+}
+
+TEST_F(RoundLoopTest, ARoundWithoutAFiniteLossIsNeverTheBest) {
+  Script script;
+  script.quality = {0, std::nanf(""), 0.2F, 0.1F, 0.1F, 0.1F};
+  RoundLoop all = loop(script);
+  test::play_all(all);
+  EXPECT_EQ(all.totals().best_round, 2);
+}
+
+TEST_F(RoundLoopTest, TotalsSurviveACheckpoint) {
+  RoundLoop first = loop({});
+  static_cast<void>(first.play_round());
+  static_cast<void>(first.play_round());
+  const RunTotals before = first.totals();
+  const Bytes saved = first.save();
+  RoundLoop second = loop({});
+  second.load(saved, "checkpoint");
+  const RunTotals& after = second.totals();
+  EXPECT_EQ(second.finished_rounds(), 2);
+  EXPECT_EQ(after.seconds, before.seconds);
+  EXPECT_EQ(after.stages.values, before.stages.values);
+  EXPECT_EQ(after.bytes_up, before.bytes_up);
+  EXPECT_EQ(after.bytes_down, before.bytes_down);
+  EXPECT_EQ(after.client_rounds, before.client_rounds);
+  EXPECT_EQ(after.samples_trained, before.samples_trained);
+  EXPECT_EQ(after.best_loss, before.best_loss);
+  RoundLoop other = loop({}, 1, "another");
+  expect_error(ErrorCode::invalid_data, "is the state of scripted, expected another", [&] {
+    other.load(saved, "checkpoint");
+    return 0;
+  });
+}
+
+TEST_F(RoundLoopTest, WeightsThatFollowTheTrueIdsHaveAnAucOfOne) {
+  Script script;
+  script.trace = [this](Round round) {
+    RoundTrace trace;
+    trace.mixing = Matrix(6, 6);
+    for (std::uint32_t r = 0; r < 6; ++r) {
+      trace.receivers.push_back(ClientId{r});
+      trace.sources.push_back(ClientId{r});
+      trace.strategies.push_back(r < 3 ? Strategy::clustered : (r < 5 ? Strategy::global : Strategy::personal));
+      for (std::uint32_t s = 0; s < 6; ++s) {
+        trace.mixing.at(r, s) = id(r, round) == id(s, std::max(round - 1, 1)) ? 1 : 0;
+      }
+    }
+    return trace;
+  };
+  RoundLoop all = loop(script);
+  static_cast<void>(all.play_round());
+  for (Round round = 2; round <= 5; ++round) {
+    const RoundRecord record = all.play_round();
+    EXPECT_EQ(record.mixing_auc, 1.0) << "round " << round;
+    EXPECT_DOUBLE_EQ(*record.clustered_share, 0.5);
+    EXPECT_DOUBLE_EQ(*record.global_share, 1.0 / 3);
+    EXPECT_DOUBLE_EQ(*record.personal_share, 1.0 / 6);
+    EXPECT_EQ(record.clients[0].strategy, "clustered");
+    EXPECT_EQ(record.clients[5].strategy, "personal");
+  }
+}
+
+TEST_F(RoundLoopTest, MatchRateComparesTheLastTrainingIdsWithTheTestIds) {
+  RoundLoop all = loop({});
+  test::play_all(all);
+  const Schedule& schedule = run->federation.schedule();
+  double matched = 0;
+  for (std::uint32_t k = 0; k < 6; ++k) {
+    matched += id(k, 5) == schedule.test_ids[k] ? 1 : 0;
+  }
+  EXPECT_DOUBLE_EQ(*all.evaluate().match_rate, matched / 6);
+}
+
+TEST_F(RoundLoopTest, AMeanOverSomeOfTheClientsIsNotReported) {
+  Script script;
+  script.knows_client_zero = false;
+  RoundLoop all = loop(script);
+  test::play_all(all);
+  const ResultRecord result = all.evaluate();
+  EXPECT_FALSE(result.accuracy_known);
+  EXPECT_TRUE(result.accuracy_nearest);
+}
+
+}  // namespace
+}  // namespace feroma
