@@ -3,20 +3,24 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace feroma::cli {
 namespace {
 
 constexpr int kBarWidth = 24;
 
 std::string duration(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
+  const auto whole = std::lround(seconds);
   return whole >= 3600 ? fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60)
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
 }  // namespace
 
-Progress::Progress(std::size_t algorithms) : algorithms_(algorithms), terminal_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::vector<std::string> labels)
+    : labels_(std::move(labels)), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 RunObserver Progress::observer() {
   RunObserver observer;
@@ -26,7 +30,7 @@ RunObserver Progress::observer() {
 }
 
 void Progress::started(const std::string& label, int finished, int rounds) {
-  ++index_;
+  index_ = std::find(labels_.begin(), labels_.end(), label) - labels_.begin() + 1;
   first_round_ = finished;
   start_ = std::chrono::steady_clock::now();
   if (!terminal_ && finished > 0) {
@@ -50,7 +54,7 @@ void Progress::draw(const RoundRecord& record, int rounds) const {
   std::string bar(static_cast<std::size_t>(kBarWidth), '.');
   bar.replace(0, static_cast<std::size_t>(filled), static_cast<std::size_t>(filled), '#');
   fmt::print(stderr, "\r\033[K[{}] {} ({} of {}) round {}/{}, accuracy {:.1f} %, {:.2f} rounds/s, {} left", bar,
-             record.algorithm, index_, algorithms_, record.round, rounds, record.accuracy_after, rate,
+             record.algorithm, index_, labels_.size(), record.round, rounds, record.accuracy_after, rate,
              duration((rounds - record.round) / rate));
   std::fflush(stderr);
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "feroma/runtime/run.h"
 
@@ -10,7 +11,8 @@ namespace feroma::cli {
 /// Shows how a run goes: a bar with rate and time left on a terminal, one line per round elsewhere. Writes to stderr.
 class Progress {
  public:
-  explicit Progress(std::size_t algorithms);
+  /// `labels` are those of the run's algorithms, in order.
+  explicit Progress(std::vector<std::string> labels);
 
   /// Callbacks that borrow this object.
   [[nodiscard]] RunObserver observer();
@@ -22,8 +24,8 @@ class Progress {
   void round_finished(const RoundRecord& record, int rounds);
   void draw(const RoundRecord& record, int rounds) const;
 
-  std::size_t algorithms_;
-  std::size_t index_ = 0;
+  std::vector<std::string> labels_;
+  std::ptrdiff_t index_ = 0;
   int first_round_ = 0;
   bool terminal_;
   std::chrono::steady_clock::time_point start_;

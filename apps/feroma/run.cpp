@@ -75,7 +75,11 @@ void run(const RunArguments& arguments) {
     print_estimate(estimate_run(experiment, threads), experiment.algorithms.size(), threads, arguments.format);
     return;
   }
-  Progress progress(experiment.algorithms.size());
+  std::vector<std::string> labels;
+  for (const AlgorithmPlan& plan : experiment.algorithms) {
+    labels.push_back(plan.label);
+  }
+  Progress progress(std::move(labels));
   RunOptions options;
   options.out = arguments.out.empty() ? std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()
                                       : std::filesystem::path(arguments.out);
