@@ -68,17 +68,29 @@ inline View golden_batch_view() {
   return view;
 }
 
-/// Weights anyone can rebuild: with t the tensor's position and i the flat index, s = sin(0.37 i + 1.3 t);
-/// weights s / sqrt(fan_in), biases 0.05 s.
+/// What the formula makes of s = sin(0.37 i + 1.3 t): weights s / sqrt(fan_in), biases and running means 0.05 s, gains
+/// 1 + 0.1 s, running variances 1 + 0.2 |s|; counters stay zero.
+inline double formula_value(const Segment& segment, double s) {
+  if (segment.name.ends_with(".num_batches_tracked")) {
+    return 0;
+  }
+  if (segment.name.ends_with(".running_var")) {
+    return 1 + 0.2 * std::abs(s);
+  }
+  if (segment.kind == SegmentKind::weight) {
+    return s / std::sqrt(static_cast<double>(segment.size) / static_cast<double>(segment.shape.front()));
+  }
+  return segment.kind == SegmentKind::affine && segment.name.ends_with(".weight") ? 1 + 0.1 * s : 0.05 * s;
+}
+
+/// Weights anyone can rebuild: t is the tensor's position and i the flat index.
 inline Parameters formula_parameters(const ModelSpec& spec) {
   Parameters params(make_layout(spec));
   for (std::size_t t = 0; t < params.layout().segments.size(); ++t) {
     const Segment& segment = params.layout().segments[t];
-    const double fan_in = static_cast<double>(segment.size) / static_cast<double>(segment.shape.front());
-    const double scale = segment.kind == SegmentKind::bias ? 0.05 : 1.0 / std::sqrt(fan_in);
     for (std::size_t i = 0; i < segment.size; ++i) {
       const double s = std::sin(0.37 * static_cast<double>(i) + 1.3 * static_cast<double>(t));
-      params.segment(t)[i] = static_cast<float>(scale * s);
+      params.segment(t)[i] = static_cast<float>(formula_value(segment, s));
     }
   }
   return params;

@@ -26,7 +26,8 @@ class ToyEngine final : public Engine {
   [[nodiscard]] std::string_view name() const override { return "toy"; }
   [[nodiscard]] BatchLayout layout() const override { return BatchLayout::sample_major; }
 
-  double gradient(Parameters& params, const Batch& batch, std::span<float> gradient) override {
+  using Engine::gradient;
+  double gradient(Parameters& params, const Batch& batch, const Objective&, std::span<float> gradient) override {
     std::fill(gradient.begin(), gradient.end(), 0.0F);
     const auto width = static_cast<std::size_t>(spec_.input.size());
     const auto classes = static_cast<std::size_t>(spec_.classes);

@@ -18,6 +18,24 @@ std::size_t stored_samples(const Batch& batch) {
   unreachable();
 }
 
+void require_labels(const ModelSpec& spec, const Batch& batch) {
+  require(batch.labels.size() == static_cast<std::size_t>(batch.size), ErrorCode::invalid_data,
+          "[engine] {} samples need as many labels, got {}", batch.size, batch.labels.size());
+  for (const std::int32_t label : batch.labels) {
+    require(label >= 0 && label < spec.classes, ErrorCode::invalid_data, "[engine] a label must be in 0..{}, got {}",
+            spec.classes - 1, label);
+  }
+}
+
+void require_targets(const ModelSpec& spec, const Batch& batch) {
+  const std::size_t expected = static_cast<std::size_t>(batch.size) * static_cast<std::size_t>(spec.classes);
+  require(batch.targets.size() == expected, ErrorCode::invalid_data, "[engine] {} samples need {} targets, got {}",
+          batch.size, expected, batch.targets.size());
+  for (const float target : batch.targets) {
+    require(target >= 0 && target <= 1, ErrorCode::invalid_data, "[engine] a target must be in [0, 1], got {}", target);
+  }
+}
+
 }  // namespace
 
 void require_batch(const ModelSpec& spec, BatchLayout layout, const Batch& batch) {
@@ -32,18 +50,23 @@ void require_batch(const ModelSpec& spec, BatchLayout layout, const Batch& batch
           batch.size, expected, batch.inputs.size());
 }
 
-void require_targets(const ModelSpec& spec, const Batch& batch) {
+void require_objective(const ModelSpec& spec, const Batch& batch, const Objective& objective) {
   const auto size = static_cast<std::size_t>(batch.size);
-  require(batch.labels.size() == size, ErrorCode::invalid_data, "[engine] {} samples need as many labels, got {}", size,
-          batch.labels.size());
-  for (const std::int32_t label : batch.labels) {
-    require(label >= 0 && label < spec.classes, ErrorCode::invalid_data, "[engine] a label must be in 0..{}, got {}",
-            spec.classes - 1, label);
+  switch (objective.loss) {
+    case Loss::cross_entropy: require_labels(spec, batch); break;
+    case Loss::binary_cross_entropy: require_targets(spec, batch); break;
+    case Loss::entropy: break;
   }
   require(batch.weights.empty() || batch.weights.size() == size, ErrorCode::invalid_data,
           "[engine] {} samples need as many weights or none, got {}", size, batch.weights.size());
   for (const float weight : batch.weights) {
     require(std::isfinite(weight), ErrorCode::invalid_data, "[engine] a sample weight must be finite, got {}", weight);
+  }
+  if (!objective.latent_gradient.empty()) {
+    const std::size_t expected = size * static_cast<std::size_t>(latent_size(spec, objective.latent));
+    require(objective.latent_gradient.size() == expected, ErrorCode::internal,
+            "[engine] {} samples need a latent gradient of {} values, got {}", size, expected,
+            objective.latent_gradient.size());
   }
 }
 

@@ -5,7 +5,7 @@ namespace feroma {
 
 bool torch_available() { return false; }
 
-std::unique_ptr<Engine> make_torch_engine(const ModelSpec&) {
+std::unique_ptr<Engine> make_torch_engine(const ModelSpec&, Precision) {
   fail(ErrorCode::unsupported,
        "[engine] this build has no torch engine; install libtorch (Debian: libtorch-dev) and configure again");
 }

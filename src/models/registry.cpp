@@ -8,6 +8,9 @@ namespace feroma {
 const std::vector<ModelEntry>& known_models() {
   static const std::vector<ModelEntry> models{
       {"lenet5", lenet5, "LeCun et al., 1998, with ReLU and average pooling"},
+      {"resnet9", resnet9, "the reference implementation's ResNet-9"},
+      {"mlp", mlp, "McMahan et al., 2017: two hidden layers of 200 units"},
+      {"har-cnn", har_cnn, "1-D convolutions for windows of sensor signals"},
   };
   return models;
 }

@@ -1,5 +1,6 @@
 #include "feroma/models/spec.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "feroma/core/error.h"
@@ -18,12 +19,29 @@ SampleShape shape_after(const Conv2d& layer, SampleShape in) {
   return {layer.out_channels, in.height - shrink, in.width - shrink};
 }
 
-SampleShape shape_after(const Relu&, SampleShape in) { return in; }
+SampleShape shape_after(const Conv1d& layer, SampleShape in) {
+  require(layer.out_channels >= 1 && layer.kernel >= 1 && layer.padding >= 0, ErrorCode::invalid_config,
+          "[model] {} needs channels >= 1, kernel >= 1 and padding >= 0, got {}, {} and {}", layer.name,
+          layer.out_channels, layer.kernel, layer.padding);
+  const int shrink = layer.kernel - 1 - 2 * layer.padding;
+  require(in.width > shrink, ErrorCode::invalid_config, "[model] {} with kernel {} and padding {} does not fit into {}",
+          layer.name, layer.kernel, layer.padding, in.width);
+  return {layer.out_channels, in.height, in.width - shrink};
+}
 
-SampleShape shape_after(const AvgPool& layer, SampleShape in) {
-  require(layer.size >= 1 && in.height >= layer.size && in.width >= layer.size, ErrorCode::invalid_config,
-          "[model] a pooling window must be >= 1 and fit into {} x {}, got {}", in.height, in.width, layer.size);
-  return {in.channels, in.height / layer.size, in.width / layer.size};
+SampleShape pooled(int size, SampleShape in) {
+  require(size >= 1 && in.height >= window_rows(size, in.height) && in.width >= size, ErrorCode::invalid_config,
+          "[model] a pooling window must be >= 1 and fit into {} x {}, got {}", in.height, in.width, size);
+  return {in.channels, in.height / window_rows(size, in.height), in.width / size};
+}
+
+SampleShape shape_after(const AvgPool& layer, SampleShape in) { return pooled(layer.size, in); }
+SampleShape shape_after(const MaxPool& layer, SampleShape in) { return pooled(layer.size, in); }
+
+/// Layers that work on each value keep the shape.
+template <class Layer>
+SampleShape shape_after(const Layer&, SampleShape in) {
+  return in;
 }
 
 SampleShape shape_after(const Flatten&, SampleShape in) { return {in.size(), 1, 1}; }
@@ -47,9 +65,54 @@ void add_tensors(ParamLayout& layout, const Linear& layer, SampleShape in) {
   layout.add(layer.name + ".bias", SegmentKind::bias, {layer.out_features});
 }
 
-void add_tensors(ParamLayout&, const Relu&, SampleShape) {}
-void add_tensors(ParamLayout&, const AvgPool&, SampleShape) {}
-void add_tensors(ParamLayout&, const Flatten&, SampleShape) {}
+void add_tensors(ParamLayout& layout, const Conv1d& layer, SampleShape in) {
+  layout.add(layer.name + ".weight", SegmentKind::weight, {layer.out_channels, in.channels, layer.kernel});
+  layout.add(layer.name + ".bias", SegmentKind::bias, {layer.out_channels});
+}
+
+void add_affine(ParamLayout& layout, const std::string& name, int size) {
+  layout.add(name + ".weight", SegmentKind::affine, {size});
+  layout.add(name + ".bias", SegmentKind::affine, {size});
+}
+
+void add_tensors(ParamLayout& layout, const BatchNorm& layer, SampleShape in) {
+  add_affine(layout, layer.name, in.channels);
+  layout.add(layer.name + ".running_mean", SegmentKind::buffer, {in.channels});
+  layout.add(layer.name + ".running_var", SegmentKind::buffer, {in.channels});
+  layout.add(layer.name + ".num_batches_tracked", SegmentKind::buffer, {1});
+}
+
+void add_tensors(ParamLayout& layout, const LayerNorm& layer, SampleShape in) {
+  add_affine(layout, layer.name, in.size());
+}
+
+void add_tensors(ParamLayout& layout, const ChannelScale& layer, SampleShape in) {
+  add_affine(layout, layer.name, in.channels);
+}
+
+/// The other layers have nothing to learn.
+template <class Layer>
+void add_tensors(ParamLayout&, const Layer&, SampleShape) {}
+
+/// Every SkipEnd adds pictures of one shape; every SkipBegin has its end.
+void check_skips(const ModelSpec& spec) {
+  std::vector<SampleShape> open;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    if (std::holds_alternative<SkipBegin>(spec.layers[i])) {
+      open.push_back(output_shape(spec, i));
+    } else if (std::holds_alternative<SkipEnd>(spec.layers[i])) {
+      require(!open.empty() && open.back() == output_shape(spec, i), ErrorCode::invalid_config,
+              "[model] layer {} of {} adds what no SkipBegin kept, or another shape", i, spec.name);
+      open.pop_back();
+    }
+  }
+  require(open.empty(), ErrorCode::invalid_config, "[model] {} has a SkipBegin without its SkipEnd", spec.name);
+}
+
+/// Where gains, offsets and running statistics start.
+float start_of(const Segment& segment) {
+  return segment.name.ends_with(".weight") || segment.name.ends_with(".running_var") ? 1.0F : 0.0F;
+}
 
 }  // namespace
 
@@ -66,7 +129,7 @@ SampleShape output_shape(const ModelSpec& spec, std::size_t count) {
   return shape;
 }
 
-std::size_t latent_layer(const ModelSpec& spec, Latent latent) {
+std::optional<std::size_t> find_latent_layer(const ModelSpec& spec, Latent latent) {
   for (std::size_t i = spec.layers.size(); i-- > 0;) {
     if (latent == Latent::flatten && std::holds_alternative<Flatten>(spec.layers[i])) {
       return i;
@@ -75,8 +138,14 @@ std::size_t latent_layer(const ModelSpec& spec, Latent latent) {
       return i - 1;
     }
   }
-  fail(ErrorCode::invalid_config, "[model] {} has no {} latent", spec.name,
-       latent == Latent::flatten ? "flatten" : "penultimate");
+  return std::nullopt;
+}
+
+std::size_t latent_layer(const ModelSpec& spec, Latent latent) {
+  const std::optional<std::size_t> found = find_latent_layer(spec, latent);
+  require(found.has_value(), ErrorCode::invalid_config, "[model] {} has no {} latent", spec.name,
+          latent == Latent::flatten ? "flatten" : "penultimate");
+  return *found;
 }
 
 int latent_size(const ModelSpec& spec, Latent latent) {
@@ -88,6 +157,7 @@ std::shared_ptr<const ParamLayout> make_layout(const ModelSpec& spec) {
   require(out == SampleShape{spec.classes, 1, 1}, ErrorCode::invalid_config,
           "[model] {} must end in {} logits, got {} x {} x {}", spec.name, spec.classes, out.channels, out.height,
           out.width);
+  check_skips(spec);
   auto layout = std::make_shared<ParamLayout>();
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const SampleShape in = output_shape(spec, i);
@@ -101,6 +171,10 @@ Parameters initialise(const ModelSpec& spec, const Rng& rng) {
   double bound = 0;
   for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {
     const Segment& segment = params.layout().segments[i];
+    if (segment.kind == SegmentKind::affine || segment.kind == SegmentKind::buffer) {
+      std::fill(params.segment(i).begin(), params.segment(i).end(), start_of(segment));
+      continue;
+    }
     if (segment.kind == SegmentKind::weight) {
       const auto fan_in = segment.size / static_cast<std::size_t>(segment.shape.front());
       bound = 1.0 / std::sqrt(static_cast<double>(fan_in));

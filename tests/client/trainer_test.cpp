@@ -18,7 +18,8 @@ class RecordingEngine final : public Engine {
   std::string_view name() const override { return "recording"; }
   BatchLayout layout() const override { return BatchLayout::sample_major; }
 
-  double gradient(Parameters&, const Batch& batch, std::span<float> gradient) override {
+  using Engine::gradient;
+  double gradient(Parameters&, const Batch& batch, const Objective&, std::span<float> gradient) override {
     batches.push_back(numbers(batch));
     weights.push_back(batch.weights);
     std::fill(gradient.begin(), gradient.end(), 1.0F);

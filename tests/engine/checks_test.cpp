@@ -24,7 +24,7 @@ void check_batch(const Batch& batch) { require_batch(kSpec, BatchLayout::sample_
 
 TEST(RequireBatch, AcceptsWhatFits) {
   EXPECT_NO_THROW(check_batch(two_samples()));
-  EXPECT_NO_THROW(require_targets(kSpec, two_samples()));
+  EXPECT_NO_THROW(require_objective(kSpec, two_samples(), {}));
 }
 
 TEST(RequireBatch, CountsWholeBlocksInTheSampleInnermostLayout) {
@@ -55,25 +55,47 @@ TEST(RequireBatch, RefusesAnotherLayoutShapeSizeOrLength) {
 TEST(RequireTargets, RefusesMissingOrUnknownLabels) {
   Batch batch = two_samples();
   batch.labels = {0};
-  expect_error(ErrorCode::invalid_data, "as many labels, got 1", [&] { require_targets(kSpec, batch); });
+  expect_error(ErrorCode::invalid_data, "as many labels, got 1", [&] { require_objective(kSpec, batch, {}); });
   batch.labels = {0, 3};
-  expect_error(ErrorCode::invalid_data, "in 0..2, got 3", [&] { require_targets(kSpec, batch); });
+  expect_error(ErrorCode::invalid_data, "in 0..2, got 3", [&] { require_objective(kSpec, batch, {}); });
   batch.labels = {-1, 0};
-  expect_error(ErrorCode::invalid_data, "in 0..2, got -1", [&] { require_targets(kSpec, batch); });
+  expect_error(ErrorCode::invalid_data, "in 0..2, got -1", [&] { require_objective(kSpec, batch, {}); });
 }
 
 TEST(RequireTargets, RefusesWrongWeights) {
   Batch batch = two_samples();
   batch.weights = {1.0F};
-  expect_error(ErrorCode::invalid_data, "as many weights or none, got 1", [&] { require_targets(kSpec, batch); });
+  expect_error(ErrorCode::invalid_data, "as many weights or none, got 1", [&] { require_objective(kSpec, batch, {}); });
   batch.weights = {1.0F, std::numeric_limits<float>::infinity()};
-  expect_error(ErrorCode::invalid_data, "must be finite", [&] { require_targets(kSpec, batch); });
+  expect_error(ErrorCode::invalid_data, "must be finite", [&] { require_objective(kSpec, batch, {}); });
 }
 
 TEST(RequireParameters, RefusesAModelOfAnotherSize) {
   const auto layout = make_layout(kSpec);
   EXPECT_NO_THROW(require_parameters(*layout, Parameters(layout)));
   expect_error(ErrorCode::invalid_data, "15 parameters, got 0", [&] { require_parameters(*layout, Parameters()); });
+}
+
+TEST(RequireObjective, ReadsOnlyWhatTheLossNeeds) {
+  Batch batch = two_samples();
+  batch.labels.clear();
+  EXPECT_NO_THROW(require_objective(kSpec, batch, {Loss::entropy, {}, {}}));
+  expect_error(ErrorCode::invalid_data, "2 samples need 6 targets, got 0", [&] {
+    require_objective(kSpec, batch, {Loss::binary_cross_entropy, {}, {}});
+  });
+  batch.targets = {0, 1, 0.5F, 1, 0, 1.5F};
+  expect_error(ErrorCode::invalid_data, "in [0, 1], got 1.5", [&] {
+    require_objective(kSpec, batch, {Loss::binary_cross_entropy, {}, {}});
+  });
+  batch.targets.back() = 1;
+  EXPECT_NO_THROW(require_objective(kSpec, batch, {Loss::binary_cross_entropy, {}, {}}));
+}
+
+TEST(RequireObjective, WantsOneLatentGradientPerSample) {
+  const std::vector<float> short_gradient(3);
+  expect_error(ErrorCode::internal, "latent gradient of", [&] {
+    require_objective(kSpec, two_samples(), {Loss::cross_entropy, short_gradient, Latent::penultimate});
+  });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "feroma/engine/engine.h"
 #include "feroma/metrics/tally.h"
 #include "tests/engine/engine_support.h"
+#include "tests/engine/layer_specs.h"
 #include "tests/expect_error.h"
 
 namespace feroma {
@@ -176,6 +177,8 @@ TEST(NativeEngine, VectorWidthDoesNotChangeABit) {
     GTEST_SKIP() << "this machine has no AVX-512: its bits are NOT compared with those of AVX2";
   }
   std::vector<ModelSpec> specs = odd_specs();
+  const std::vector<ModelSpec> layers = layer_specs();
+  specs.insert(specs.end(), layers.begin(), layers.end());
   specs.push_back(lenet5({3, 28, 28}, 10));
   specs.push_back(lenet5({1, 32, 32}, 7));
   for (const ModelSpec& spec : specs) {

@@ -55,6 +55,56 @@ TEST(LeNet5, HasTheLatentsOfThePaper) {
   EXPECT_EQ(latent_layer(lenet5({1, 28, 28}, 10), Latent::penultimate), 10U);
 }
 
+TEST(ResNet9, HasTheReferencesParametersBuffersAndLatents) {
+  const auto counts = [](SampleShape input, int classes) {
+    std::pair<std::size_t, std::size_t> sizes{0, 0};
+    const auto layout = make_layout(resnet9(input, classes));
+    for (const Segment& segment : layout->segments) {
+      (segment.kind == SegmentKind::buffer ? sizes.second : sizes.first) += segment.size;
+    }
+    return sizes;
+  };
+  EXPECT_EQ(counts({3, 32, 32}, 100), (std::pair<std::size_t, std::size_t>{6775140, 4488}));
+  EXPECT_EQ(counts({1, 64, 64}, 14).first, 6683790U);
+  EXPECT_EQ(counts({3, 64, 64}, 10).first, 6652170U);
+  EXPECT_EQ(counts({3, 28, 28}, 10).first, 6575370U);
+  EXPECT_EQ(latent_size(resnet9({3, 32, 32}, 100), Latent::flatten), 2048);
+  EXPECT_EQ(latent_size(resnet9({3, 64, 64}, 10), Latent::flatten), 8192);
+  EXPECT_EQ(latent_size(resnet9({3, 28, 28}, 10), Latent::flatten), 512);
+}
+
+TEST(HarCnn, TakesNineSignalsOf128Steps) {
+  const ModelSpec spec = har_cnn({9, 1, 128}, 6);
+  EXPECT_EQ(output_shape(spec, 1), (SampleShape{32, 1, 128}));
+  EXPECT_EQ(output_shape(spec, 3), (SampleShape{32, 1, 64}));
+  EXPECT_EQ(latent_size(spec, Latent::flatten), 64 * 16);
+  EXPECT_EQ(make_layout(spec)->segments[0].shape, (std::vector<std::int64_t>{32, 9, 5}));
+}
+
+TEST(Mlp, HasMcMahansParameterCount) { EXPECT_EQ(make_layout(mlp({1, 28, 28}, 10))->size, 199210U); }
+
+TEST(MakeLayout, RefusesSkipsThatDoNotMatch) {
+  const auto refuses = [](std::vector<Layer> layers, std::string_view part) {
+    layers.insert(layers.end(), {Flatten{}, Linear{"l", 2}});
+    expect_error(ErrorCode::invalid_config, part, [&] { return make_layout(ModelSpec{"m", {2, 4, 4}, 2, layers}); });
+  };
+  refuses({SkipEnd{}}, "layer 0 of m adds what no SkipBegin kept");
+  refuses({SkipBegin{}, Relu{}}, "SkipBegin without its SkipEnd");
+  refuses({SkipBegin{}, Conv2d{"c", 3, 3, 1}, SkipEnd{}}, "another shape");
+}
+
+TEST(Initialise, StartsGainsAtOneOffsetsAtZeroAndRunningVariancesAtOne) {
+  const ModelSpec spec{"m", {2, 4, 4}, 2, {BatchNorm{"n"}, Flatten{}, Linear{"l", 2}}};
+  const Parameters params = initialise(spec, Rng(1));
+  const std::vector<float> start(params.values().begin(), params.values().begin() + 9);
+  EXPECT_EQ(start, (std::vector<float>{1, 1, 0, 0, 0, 0, 1, 1, 0}));
+}
+
+TEST(OutputShape, PoolingASingleRowWorksAlongIt) {
+  const ModelSpec spec{"pool", {3, 1, 7}, 9, {MaxPool{2}, Flatten{}}};
+  EXPECT_EQ(output_shape(spec, 1), (SampleShape{3, 1, 3}));
+}
+
 TEST(OutputShape, PoolingDropsARemainder) {
   const ModelSpec spec{"pool", {1, 7, 5}, 6, {AvgPool{2}, Flatten{}}};
   EXPECT_EQ(output_shape(spec, 1), (SampleShape{1, 3, 2}));
@@ -142,7 +192,7 @@ TEST(Registry, BuildsEveryModelByName) {
 }
 
 TEST(Registry, ListsTheKnownModelsForAnUnknownName) {
-  expect_error(ErrorCode::invalid_config, "must be one of lenet5, got \"lenet\"", [] {
+  expect_error(ErrorCode::invalid_config, "must be one of lenet5, resnet9, mlp, har-cnn, got \"lenet\"", [] {
     return make_model("lenet", {1, 28, 28}, 10);
   });
 }

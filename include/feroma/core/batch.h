@@ -28,6 +28,7 @@ struct Batch {
   BatchLayout layout = BatchLayout::sample_major;
   std::vector<float> inputs;
   std::vector<std::int32_t> labels;
+  std::vector<float> targets;  ///< size x classes in [0, 1], for multi-label data; empty otherwise
   std::vector<float> weights;  ///< per-sample loss weights; empty means 1 each
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "feroma/core/batch.h"
+#include "feroma/engine/objective.h"
 #include "feroma/models/parameters.h"
 #include "feroma/models/spec.h"
 
@@ -31,9 +32,14 @@ class Engine {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The layout this engine reads batches in.
   [[nodiscard]] virtual BatchLayout layout() const = 0;
-  /// Train-mode pass: writes d(mean cross-entropy)/d(params) over `gradient` (same order and size as the parameters,
-  /// zero for buffers), updates buffers in `params`, returns the mean loss. Per-sample weights divide by batch size.
-  virtual double gradient(Parameters& params, const Batch& batch, std::span<float> gradient) = 0;
+  /// Train-mode pass: writes d(objective)/d(params) over `gradient` (same order and size as the parameters, zero for
+  /// buffers), updates buffers in `params`, returns the mean loss. Per-sample weights divide by batch size.
+  virtual double gradient(Parameters& params, const Batch& batch, const Objective& objective,
+                          std::span<float> gradient) = 0;
+  /// The same for the mean cross-entropy.
+  double gradient(Parameters& params, const Batch& batch, std::span<float> gradient_out) {
+    return gradient(params, batch, Objective{}, gradient_out);
+  }
   /// Eval-mode pass to logits and the chosen latent.
   [[nodiscard]] virtual Activations forward(const Parameters& params, const Batch& batch, Latent latent) = 0;
 };

@@ -36,14 +36,15 @@ template <int kO, int kT>
 HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
   const Tag d;
   const std::ptrdiff_t taps_per_output =
-      std::ptrdiff_t{1} * task.in_extent.channels * task.kernel * task.kernel * kGroupLanes;
-  const int shift = at.kernel_row - task.padding;
+      std::ptrdiff_t{1} * task.in_extent.channels * task.kernel_rows * task.kernel_columns * kGroupLanes;
+  const int shift = at.kernel_row - task.padding_rows;
   const int row_begin = std::max(at.row_begin, -shift);
   const int row_end = std::min(at.row_end, task.in_extent.height - shift);
   const std::ptrdiff_t out_channel = task.out_strides.channel;
   for (int lane = 0; lane < kGroupLanes; lane += kVecLanes) {
     float* const sums = task.sums + at.output * taps_per_output +
-                        ((at.channel * task.kernel + at.kernel_row) * task.kernel + at.tap) * kGroupLanes + lane;
+                        ((at.channel * task.kernel_rows + at.kernel_row) * task.kernel_columns + at.tap) * kGroupLanes +
+                        lane;
     Vec sum[std::size_t{kO}][std::size_t{kT}];
     HWY_UNROLL(4)
     for (int o = 0; o < kO; ++o) {
@@ -55,7 +56,7 @@ HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
     for (int y = row_begin; y < row_end; ++y) {
       const float* HWY_RESTRICT g = task.out_gradient + at.output * out_channel + y * task.out_strides.row + lane;
       const float* HWY_RESTRICT x = task.in + at.channel * task.in_strides.channel + (y + shift) * task.in_strides.row +
-                                    (at.tap - task.padding) * kGroupLanes + lane;
+                                    (at.tap - task.padding_columns) * kGroupLanes + lane;
       for (int column = 0; column < task.out_extent.width; ++column) {
         Vec pixel[std::size_t{kT}];
         HWY_UNROLL(5)
@@ -110,10 +111,10 @@ int nearly_equal_part(int left, int most) {
 
 void add_taps(const KernelGradient& task, int outputs, Piece at) {
   for (at.channel = 0; at.channel < task.in_extent.channels; ++at.channel) {
-    for (at.kernel_row = 0; at.kernel_row < task.kernel; ++at.kernel_row) {
+    for (at.kernel_row = 0; at.kernel_row < task.kernel_rows; ++at.kernel_row) {
       int taps = 0;
-      for (at.tap = 0; at.tap < task.kernel; at.tap += taps) {
-        taps = nearly_equal_part(task.kernel - at.tap, kTaps);
+      for (at.tap = 0; at.tap < task.kernel_columns; at.tap += taps) {
+        taps = nearly_equal_part(task.kernel_columns - at.tap, kTaps);
         find_piece(outputs, taps)(task, at);
       }
     }

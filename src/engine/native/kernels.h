@@ -62,18 +62,20 @@ struct Correlation {
 };
 void correlate(const Correlation& task);
 
-/// sums[o][i][r][c][lane] += sum over y, x of out_gradient[o][y][x][lane] * in[i][y + r - padding][x + c -
-/// padding][lane].
+/// sums[o][i][r][c][lane] += sum over y, x of out_gradient[o][y][x][lane] * in[i][y + r - padding_rows][x + c -
+/// padding_columns][lane].
 struct KernelGradient {
-  const float* in = nullptr;  ///< `padding` zero columns lie on either side of each row
+  const float* in = nullptr;  ///< `padding_columns` zero columns lie on either side of each row
   const float* out_gradient = nullptr;
   float* sums = nullptr;
   Extent in_extent;
   Extent out_extent;
   Strides in_strides;
   Strides out_strides;
-  int kernel = 1;
-  int padding = 0;
+  int kernel_rows = 1;
+  int kernel_columns = 1;
+  int padding_rows = 0;
+  int padding_columns = 0;
 };
 void add_kernel_gradient(const KernelGradient& task);
 
@@ -82,9 +84,10 @@ void add_pixels(const float* in, Extent extent, Strides strides, float* sums);
 /// out[i] = the sum of sums[i][0..16) by halves: lane l + lane l + 8, then 4, 2, 1.
 void reduce_lanes(const float* sums, std::span<float> out);
 
-/// Mean over size x size windows, and its gradient.
+/// Windows of rows x columns, side by side.
 struct Pooling {
-  int size = 1;
+  int rows = 1;
+  int columns = 1;
   Extent in_extent;
   Extent out_extent;
   Strides in_strides;
@@ -92,7 +95,8 @@ struct Pooling {
 };
 /// Most bytes that `blocked` takes per pixel of the picture, and what may be read behind it.
 constexpr std::size_t kBlockedBytes = 16;
-/// Where the picture is the output of a ReLU, `blocked` remembers which values are not above zero (null: nobody asks).
+/// The windows' means. Where the picture is the output of a ReLU, `blocked` remembers which values are not above zero
+/// (null: nobody asks).
 void pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked);
 /// The gradient of the picture, zero where `blocked` says so.
 void pool_gradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient);
@@ -100,14 +104,14 @@ void pool_gradient(const Pooling& task, const float* out_gradient, const std::ui
 /// Copies neighbouring pixels of the batch layout, 64 lanes each, to the groups they belong to.
 void split_groups(const float* block, int pixels, int groups, float* out, std::ptrdiff_t group_stride);
 
-/// Softmax cross-entropy of one group; logits and gradient are [class][16].
-struct CrossEntropy {
-  const float* logits = nullptr;
-  int classes = 0;
-  const double* labels = nullptr;  ///< 16 class numbers
-  const double* scales = nullptr;  ///< 16 factors of the losses, zero for lanes without a sample
+/// Turns [channel][row][column][16] into [row][column][16][channel], with zero rows and columns around the picture and
+/// channels filled up to a multiple of 16.
+struct Transposition {
+  Extent extent;
+  Strides strides;
+  int border_rows = 0;
+  int border_columns = 0;
 };
-/// Writes the gradient of the scaled losses over `gradient` and the 16 scaled losses over `losses`.
-void cross_entropy(const CrossEntropy& task, float* gradient, double* losses);
+void transpose(const Transposition& task, const float* in, float* out);
 
 }  // namespace feroma::detail

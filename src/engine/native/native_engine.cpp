@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/checks.h"
+#include "engine/native/loss_kernels.h"
 #include "engine/native/network.h"
 #include "feroma/core/error.h"
 
@@ -12,8 +13,7 @@ namespace {
 
 using detail::kBlockLanes;
 using detail::kGroupLanes;
-
-int blocks_of(const Batch& batch) { return (batch.size + kBlockLanes - 1) / kBlockLanes; }
+using detail::Mode;
 
 std::span<const float> block_of(const Batch& batch, int block) {
   const auto size = static_cast<std::size_t>(batch.shape.size() * kBlockLanes);
@@ -23,28 +23,36 @@ std::span<const float> block_of(const Batch& batch, int block) {
 class NativeEngine final : public Engine {
  public:
   explicit NativeEngine(const ModelSpec& spec)
-      : spec_(spec), param_layout_(make_layout(spec)), network_(detail::make_plan(spec)) {}
+      : spec_(spec),
+        param_layout_(make_layout(spec)),
+        network_(detail::make_plan(spec)),
+        targets_(static_cast<std::size_t>(spec.classes * kGroupLanes)) {}
 
   std::string_view name() const override { return "native"; }
   BatchLayout layout() const override { return BatchLayout::sample_innermost; }
 
-  double gradient(Parameters& params, const Batch& batch, std::span<float> gradient) override {
+  double gradient(Parameters& params, const Batch& batch, const Objective& objective,
+                  std::span<float> gradient) override {
     require_parameters(*param_layout_, params);
     require_batch(spec_, layout(), batch);
-    require_targets(spec_, batch);
+    require_objective(spec_, batch, objective);
     require(gradient.size() == params.size(), ErrorCode::internal,
             "[engine] the gradient has {} values, got room for {}", params.size(), gradient.size());
-    network_.clear_sums();
+    // Samples that meet in a normalisation are passed together, others a block at a time: that stays in the cache.
+    const int samples_per_pass = network_.plan().whole_batch ? batch.size : kBlockLanes;
     double loss = 0;
-    for (int block = 0; block < blocks_of(batch); ++block) {
-      run_block(params, batch, block);
-      for (int first = block * kBlockLanes; first < std::min(batch.size, (block + 1) * kBlockLanes);
-           first += kGroupLanes) {
-        loss += loss_of_group(batch, block, first);
+    for (int first = 0; first < batch.size; first += samples_per_pass) {
+      pass(params, batch, {first, std::min(samples_per_pass, batch.size - first)}, Mode::train);
+      if (first == 0) {
+        network_.clear_sums();
+      }
+      for (int sample = first; sample < std::min(batch.size, first + samples_per_pass); sample += kGroupLanes) {
+        loss += loss_of_group(batch, objective, {sample, (sample - first) / kGroupLanes});
       }
       network_.backward(params.values());
     }
     network_.finish_gradient(gradient);
+    network_.update_buffers(params.values());
     return loss;
   }
 
@@ -58,38 +66,62 @@ class NativeEngine final : public Engine {
     out.logits.resize(static_cast<std::size_t>(out.size) * static_cast<std::size_t>(out.classes));
     out.latents.resize(static_cast<std::size_t>(out.size) * static_cast<std::size_t>(out.latent_size));
     const std::size_t latent_tensor = network_.plan().tensor_of_layer[latent_layer(spec_, latent)];
-    for (int block = 0; block < blocks_of(batch); ++block) {
-      run_block(params, batch, block);
-      copy_rows(block, batch.size, network_.plan().steps.size(), out.logits);
-      copy_rows(block, batch.size, latent_tensor, out.latents);
+    for (int first = 0; first < batch.size; first += kBlockLanes) {
+      const Samples samples{first, std::min(kBlockLanes, batch.size - first)};
+      pass(params, batch, samples, Mode::evaluate);
+      copy_rows(samples, network_.plan().steps.size(), out.logits);
+      copy_rows(samples, latent_tensor, out.latents);
     }
     return out;
   }
 
  private:
-  void run_block(const Parameters& params, const Batch& batch, int block) {
-    const int samples = std::min(kBlockLanes, batch.size - block * kBlockLanes);
-    network_.set_input(block_of(batch, block), (samples + kGroupLanes - 1) / kGroupLanes);
-    network_.forward(params.values());
+  /// Neighbouring samples of a batch; a pass starts at a block of 64.
+  struct Samples {
+    int first;
+    int count;
+  };
+  /// A group of 16 samples: the first one's place in the batch, and the group's in the pass.
+  struct Group {
+    int first;
+    int index;
+  };
+
+  void pass(const Parameters& params, const Batch& batch, Samples samples, Mode mode) {
+    network_.begin(samples.count);
+    for (int sample = 0; sample < samples.count; sample += kBlockLanes) {
+      network_.set_input(block_of(batch, (samples.first + sample) / kBlockLanes), sample / kGroupLanes);
+    }
+    network_.forward(params.values(), mode);
   }
 
-  /// The sum of the losses of samples first..first + 16, each divided by the batch size; leaves their gradient.
-  double loss_of_group(const Batch& batch, int block, int first) {
+  /// The sum of the group's losses, each divided by the batch size; leaves their gradient.
+  double loss_of_group(const Batch& batch, const Objective& objective, Group group) {
     std::array<double, kGroupLanes> labels{};
     std::array<double, kGroupLanes> scales{};
     std::array<double, kGroupLanes> losses{};
-    const int samples = std::min(kGroupLanes, batch.size - first);
+    const int samples = std::min(kGroupLanes, batch.size - group.first);
     for (int i = 0; i < samples; ++i) {
       const auto lane = static_cast<std::size_t>(i);
-      const auto sample = static_cast<std::size_t>(first + i);
+      const auto sample = static_cast<std::size_t>(group.first + i);
       const double weight = batch.weights.empty() ? 1.0 : static_cast<double>(batch.weights[sample]);
-      labels[lane] = static_cast<double>(batch.labels[sample]);
+      labels[lane] = objective.loss == Loss::cross_entropy ? static_cast<double>(batch.labels[sample]) : 0.0;
       scales[lane] = weight / static_cast<double>(batch.size);
     }
-    const int group = (first - block * kBlockLanes) / kGroupLanes;
-    const std::span<const float> logits = network_.packed(network_.plan().steps.size(), group);
-    detail::cross_entropy({logits.data(), spec_.classes, labels.data(), scales.data()},
-                          network_.logit_gradient(group).data(), losses.data());
+    if (objective.loss == Loss::binary_cross_entropy) {
+      lay_out_rows(batch.targets, group.first, samples, targets_);
+    }
+    if (!objective.latent_gradient.empty()) {
+      const std::size_t tensor = network_.plan().tensor_of_layer[latent_layer(spec_, objective.latent)];
+      latent_gradient_.assign(network_.packed(tensor, 0).size(), 0.0F);
+      lay_out_rows(objective.latent_gradient, group.first, samples, latent_gradient_);
+      network_.inject(tensor, group.index, latent_gradient_);
+    }
+    const std::size_t last = network_.plan().steps.size();
+    detail::losses_of_group(
+        objective.loss,
+        {network_.packed(last, group.index).data(), spec_.classes, labels.data(), targets_.data(), scales.data()},
+        network_.packed_gradient(last, group.index).data(), losses.data());
     double loss = 0;
     for (int i = 0; i < samples; ++i) {
       loss += losses[static_cast<std::size_t>(i)];
@@ -97,14 +129,23 @@ class NativeEngine final : public Engine {
     return loss;
   }
 
-  /// Turns a packed tensor of the block into rows of `out`, one per sample.
-  void copy_rows(int block, int size, std::size_t tensor, std::span<float> out) const {
+  /// Turns some rows into [feature][16]; lanes without a sample become zero.
+  static void lay_out_rows(std::span<const float> rows, int first, int samples, std::span<float> out) {
+    const std::size_t width = out.size() / kGroupLanes;
+    for (std::size_t lane = 0; lane < kGroupLanes; ++lane) {
+      const float* const row = rows.data() + (static_cast<std::size_t>(first) + lane) * width;
+      for (std::size_t i = 0; i < width; ++i) {
+        out[i * kGroupLanes + lane] = lane < static_cast<std::size_t>(samples) ? row[i] : 0.0F;
+      }
+    }
+  }
+
+  /// Turns a packed tensor of the pass into rows of `out`, one per sample.
+  void copy_rows(Samples samples, std::size_t tensor, std::span<float> out) const {
     const std::size_t width = network_.plan().tensors[tensor].features();
-    const int first = block * kBlockLanes;
-    for (int sample = first; sample < std::min(size, first + kBlockLanes); ++sample) {
-      const int lane = (sample - first) % kGroupLanes;
-      const float* from = network_.packed(tensor, (sample - first) / kGroupLanes).data() + lane;
-      float* const row = out.data() + static_cast<std::size_t>(sample) * width;
+    for (int sample = 0; sample < samples.count; ++sample) {
+      const float* from = network_.packed(tensor, sample / kGroupLanes).data() + sample % kGroupLanes;
+      float* const row = out.data() + static_cast<std::size_t>(samples.first + sample) * width;
       for (std::size_t i = 0; i < width; ++i) {
         row[i] = from[i * kGroupLanes];
       }
@@ -114,6 +155,8 @@ class NativeEngine final : public Engine {
   ModelSpec spec_;
   std::shared_ptr<const ParamLayout> param_layout_;
   detail::Network network_;
+  std::vector<float> targets_;          ///< of one group, [class][16]
+  std::vector<float> latent_gradient_;  ///< of one group, [feature][16]
 };
 
 }  // namespace

@@ -5,43 +5,11 @@
 #include "feroma/core/error.h"
 
 namespace feroma::detail {
-namespace {
 
-std::size_t padded_features(const Tensor& tensor) {
+std::size_t padded_features(std::size_t features) {
   constexpr auto kStep = static_cast<std::size_t>(kGroupLanes);
-  return (tensor.features() + kStep - 1) / kStep * kStep;
+  return (features + kStep - 1) / kStep * kStep;
 }
-
-Correlation convolution(const Step& step, const Tensor& in, const Tensor& out) {
-  const std::ptrdiff_t area = std::ptrdiff_t{step.size} * step.size;
-  Correlation task;
-  task.in_extent = in.extent;
-  task.out_extent = out.extent;
-  task.in_strides = in.strides();
-  task.in_tap = kGroupLanes;
-  task.out_strides = out.strides();
-  task.weight_out = in.extent.channels * area;
-  task.weight_strides = {area, step.size, 1};
-  task.kernel_height = step.size;
-  task.kernel_width = step.size;
-  task.padding_rows = step.padding;
-  task.padding_columns = step.padding;
-  return task;
-}
-
-/// The input gradient is a correlation of the output's gradient with the kernel turned by half a turn.
-Correlation turned(const Correlation& forward) {
-  Correlation task = forward;
-  std::swap(task.in_extent, task.out_extent);
-  std::swap(task.in_strides, task.out_strides);
-  task.weight_out = forward.weight_strides.channel;
-  task.weight_strides = {forward.weight_out, -forward.weight_strides.row, -1};
-  task.padding_rows = forward.kernel_height - 1 - forward.padding_rows;
-  task.padding_columns = forward.kernel_width - 1 - forward.padding_columns;
-  return task;
-}
-
-}  // namespace
 
 AlignedFloats::AlignedFloats(std::size_t size) : values_(hwy::AllocateAligned<float>(size)), size_(size) {
   require(values_ != nullptr, ErrorCode::internal, "[engine] no memory for {} values", size);
@@ -50,45 +18,16 @@ AlignedFloats::AlignedFloats(std::size_t size) : values_(hwy::AllocateAligned<fl
 
 void AlignedFloats::clear_() { std::fill_n(values_.get(), size_, 0.0F); }
 
+// ---- Memory ----
+
 Network::Network(Plan plan) : plan_(std::move(plan)) {
   make_runs();
-  const std::size_t count = plan_.steps.size();
-  for (std::size_t i = 0; i <= count; ++i) {
-    const std::size_t size = plan_.tensors[i].group_size();
-    const bool kept = i == 0 || i == count || plan_.steps[i].kind != StepKind::pool || plan_.tensors[i].packed;
-    activations_.push_back({AlignedFloats(size * (kept ? kBlockGroups : 1)), kept ? size : 0});
-    gradients_.emplace_back();
-    if (i > plan_.first_trained) {
-      // Where the steps on both sides run group by group, no two groups need the gradient at the same time.
-      const bool turns =
-          i < count && plan_.steps[i - 1].kind != StepKind::linear && plan_.steps[i].kind != StepKind::linear;
-      gradients_[i] = {AlignedFloats(size * (turns ? 1 : kBlockGroups)), turns ? 0 : size};
-    }
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const Step& step = plan_.steps[i];
-    const auto outputs = static_cast<std::size_t>(plan_.tensors[i + 1].extent.channels);
-    sums_.emplace_back();
-    blocked_.emplace_back();
-    if (step.kind == StepKind::pool) {
-      blocked_[i].resize(remembers_blocked(i) ? plan_.tensors[i].features() * kBlockGroups * kBlockedBytes : 0);
-      continue;
-    }
-    sums_[i].biases = AlignedFloats(outputs * kGroupLanes);
-    if (step.kind == StepKind::linear) {
-      const std::size_t padded = padded_features(plan_.tensors[i]);
-      sums_[i].weights = AlignedFloats(outputs * padded);
-      sums_[i].transposed = AlignedFloats(kBlockLanes * padded);
-    } else {
-      const auto inputs = static_cast<std::size_t>(plan_.tensors[i].as_input().extent.channels * step.size * step.size);
-      sums_[i].weights = AlignedFloats(outputs * inputs * kGroupLanes);
-    }
-  }
+  allocate();
 }
 
 void Network::make_runs() {
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-    const bool by_group = plan_.steps[i].kind != StepKind::linear;
+    const bool by_group = plan_.steps[i].by_group();
     if (!runs_.empty() && runs_.back().by_group && by_group) {
       runs_.back().end = i + 1;
     } else {
@@ -96,6 +35,98 @@ void Network::make_runs() {
     }
   }
 }
+
+/// Mean pooling needs nothing of its picture afterwards, so the groups can use one place for it.
+bool Network::keeps_activation(std::size_t tensor) const {
+  const bool between_pictures = tensor > 0 && tensor < plan_.steps.size() && !plan_.tensors[tensor].packed;
+  if (plan_.whole_batch || !between_pictures || plan_.steps[tensor].kind != StepKind::pool) {
+    return true;
+  }
+  const StepKind before = plan_.steps[tensor - 1].kind;
+  return before != StepKind::convolve && before != StepKind::pool;
+}
+
+/// Where the steps on both sides run group by group, no two groups need the gradient at the same time.
+bool Network::keeps_gradient(std::size_t tensor) const {
+  return plan_.whole_batch || tensor == plan_.steps.size() || !plan_.steps[tensor - 1].by_group() ||
+         !plan_.steps[tensor].by_group();
+}
+
+void Network::allocate() {
+  activations_.clear();
+  gradients_.clear();
+  const auto groups = static_cast<std::size_t>(capacity_);
+  const auto values = [&](std::size_t size, bool kept) {
+    return Values{AlignedFloats(size * (kept ? groups : 1)), kept ? size : 0};
+  };
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const std::size_t size = plan_.tensors[i].group_size();
+    activations_.push_back(values(size, keeps_activation(i)));
+    gradients_.push_back(i > plan_.first_trained ? values(size, keeps_gradient(i)) : Values{});
+  }
+  sums_.clear();
+  norms_.clear();
+  blocked_.clear();
+  sums_.resize(plan_.steps.size());
+  norms_.resize(plan_.steps.size());
+  blocked_.resize(plan_.steps.size());
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    allocate_step(i);
+  }
+  injection_ = {};
+}
+
+void Network::allocate_step(std::size_t step) {
+  const Step& what = plan_.steps[step];
+  const auto groups = static_cast<std::size_t>(capacity_);
+  const auto outputs = static_cast<std::size_t>(plan_.tensors[step + 1].extent.channels);
+  const Tensor in = plan_.tensors[step].as_input();
+  Sums& sums = sums_[step];
+  Norm& norm = norms_[step];
+  switch (what.kind) {
+    case StepKind::convolve: {
+      const auto channels = static_cast<std::size_t>(in.extent.channels);
+      const auto taps = static_cast<std::size_t>(what.rows * what.columns);
+      sums.wide = in.extent.channels >= kWideChannels;
+      sums.biases = AlignedFloats(outputs * kGroupLanes);
+      sums.weights = AlignedFloats(outputs * taps * (sums.wide ? padded_features(channels) : channels * kGroupLanes));
+      if (sums.wide) {
+        const auto pixels = static_cast<std::size_t>((in.extent.height + 2 * what.padding_rows) *
+                                                     (in.extent.width + 2 * what.padding_columns));
+        sums.transposed = AlignedFloats(pixels * kGroupLanes * padded_features(channels));
+      }
+      return;
+    }
+    case StepKind::linear:
+      sums.biases = AlignedFloats(outputs * kGroupLanes);
+      sums.weights = AlignedFloats(outputs * padded_features(in.features()));
+      sums.transposed = AlignedFloats(groups * kGroupLanes * padded_features(in.features()));
+      return;
+    case StepKind::scale:
+    case StepKind::batch_norm:
+      for (std::vector<float>* values : {&norm.means, &norm.variances, &norm.gains, &norm.offsets}) {
+        values->assign(outputs, 0.0F);
+      }
+      for (AlignedFloats* values : {&sums.biases, &sums.weights, &norm.sums}) {
+        *values = AlignedFloats(outputs * kGroupLanes);
+      }
+      return;
+    case StepKind::layer_norm:
+      for (AlignedFloats* values : {&sums.biases, &sums.weights, &norm.sums}) {
+        *values = AlignedFloats(in.features() * kGroupLanes);
+      }
+      norm.statistics = AlignedFloats(2 * groups * kGroupLanes);
+      return;
+    case StepKind::pool:
+      blocked_[step].resize(remembers_blocked(step) ? in.features() * groups * kBlockedBytes : 0);
+      return;
+    case StepKind::max_pool:
+    case StepKind::elu:
+    case StepKind::add: return;
+  }
+}
+
+// ---- Places ----
 
 float* Network::activation(std::size_t tensor, int group) const {
   const Values& values = activations_[tensor];
@@ -109,13 +140,26 @@ float* Network::gradient(std::size_t tensor, int group) const {
          plan_.tensors[tensor].first_pixel();
 }
 
+Picture Network::in_picture(std::size_t step, int group) const {
+  return {activation(step, group), plan_.tensors[step].as_input().strides()};
+}
+Picture Network::out_picture(std::size_t step, int group) const {
+  return {activation(step + 1, group), plan_.tensors[step + 1].strides()};
+}
+Picture Network::in_gradient(std::size_t step, int group) const {
+  return {gradient(step, group), plan_.tensors[step].as_input().strides()};
+}
+Picture Network::out_gradient(std::size_t step, int group) const {
+  return {gradient(step + 1, group), plan_.tensors[step + 1].strides()};
+}
+
 /// A step's input gradient is zero where the ReLU before it let nothing through.
 const float* Network::mask(std::size_t step, int group) const {
-  return plan_.steps[step - 1].rectify ? activation(step, group) : nullptr;
+  return plan_.steps[step - 1].masked_by_next() ? activation(step, group) : nullptr;
 }
 
 bool Network::remembers_blocked(std::size_t step) const {
-  return step > plan_.first_trained && plan_.steps[step - 1].rectify;
+  return step > plan_.first_trained && plan_.steps[step - 1].masked_by_next();
 }
 
 /// A pooling step remembers bits instead of the picture, so that all groups can use one place for it.
@@ -124,16 +168,36 @@ std::uint8_t* Network::blocked(std::size_t step, int group) {
   return blocked_[step].empty() ? nullptr : blocked_[step].data() + static_cast<std::size_t>(group) * group_bytes;
 }
 
-void Network::set_input(std::span<const float> block, int groups) {
-  groups_ = groups;
+Pooling Network::pooling(std::size_t step) const {
+  const Tensor in = plan_.tensors[step].as_input();
+  const Tensor& out = plan_.tensors[step + 1];
+  return {plan_.steps[step].rows, plan_.steps[step].columns, in.extent, out.extent, in.strides(), out.strides()};
+}
+
+int Network::lanes_of(int group) const { return std::min(kGroupLanes, samples_ - group * kGroupLanes); }
+
+// ---- Passes ----
+
+void Network::begin(int samples) {
+  samples_ = samples;
+  groups_ = (samples + kGroupLanes - 1) / kGroupLanes;
+  if (groups_ > capacity_) {
+    capacity_ = groups_;
+    allocate();
+  }
+  injection_.active = false;
+}
+
+void Network::set_input(std::span<const float> block, int first_group) {
   const Tensor& input = plan_.tensors.front();
   const Strides strides = input.strides();
+  const int groups = std::min(kBlockGroups, groups_ - first_group);
   const auto group_stride = static_cast<std::ptrdiff_t>(activations_.front().group_stride);
   const float* from = block.data();
   for (int channel = 0; channel < input.extent.channels; ++channel) {
     for (int y = 0; y < input.extent.height; ++y) {
       const std::ptrdiff_t row = channel * strides.channel + y * strides.row;
-      split_groups(from, input.extent.width, groups, activation(0, 0) + row, group_stride);
+      split_groups(from, input.extent.width, groups, activation(0, first_group) + row, group_stride);
       from += input.extent.width * kBlockLanes;
     }
   }
@@ -143,79 +207,54 @@ std::span<const float> Network::packed(std::size_t tensor, int group) const {
   return {activation(tensor, group), plan_.tensors[tensor].group_size()};
 }
 
-std::span<float> Network::logit_gradient(int group) {
-  return {gradient(plan_.steps.size(), group), plan_.tensors.back().group_size()};
+std::span<float> Network::packed_gradient(std::size_t tensor, int group) {
+  return {gradient(tensor, group), plan_.tensors[tensor].group_size()};
 }
 
-Pooling Network::pooling(std::size_t step) const {
-  const Tensor in = plan_.tensors[step].as_input();
-  const Tensor& out = plan_.tensors[step + 1];
-  return {plan_.steps[step].size, in.extent, out.extent, in.strides(), out.strides()};
+void Network::inject(std::size_t tensor, int group, std::span<const float> values) {
+  const std::size_t size = plan_.tensors[tensor].group_size();
+  if (injection_.values.size() != size * static_cast<std::size_t>(capacity_)) {
+    injection_.values = AlignedFloats(size * static_cast<std::size_t>(capacity_));
+  }
+  injection_.tensor = tensor;
+  injection_.active = true;
+  std::copy(values.begin(), values.end(), injection_.values.data() + static_cast<std::size_t>(group) * size);
 }
 
-void Network::forward(std::span<const float> params) {
+void Network::forward(std::span<const float> params, Mode mode) {
   for (const Run& run : runs_) {
     for (int group = 0; group < (run.by_group ? groups_ : 1); ++group) {
       for (std::size_t step = run.begin; step < run.end; ++step) {
-        forward_step(step, group, params);
+        forward_step(step, group, params, mode);
       }
     }
   }
 }
 
-void Network::forward_step(std::size_t step, int group, std::span<const float> params) {
+void Network::forward_step(std::size_t step, int group, std::span<const float> params, Mode mode) {
   const Step& what = plan_.steps[step];
   switch (what.kind) {
-    case StepKind::convolve: {
-      Correlation task = convolution(what, plan_.tensors[step].as_input(), plan_.tensors[step + 1]);
-      task.in = activation(step, group);
-      task.out = activation(step + 1, group);
-      task.weights = params.data() + what.weight;
-      task.finish.bias = params.data() + what.bias;
-      task.finish.rectify = what.rectify;
-      correlate(task);
-      return;
-    }
+    case StepKind::convolve: forward_convolve(step, group, params); return;
+    case StepKind::linear: forward_linear(step, params); return;
     case StepKind::pool:
       pool(pooling(step), activation(step, group), what.rectify, activation(step + 1, group), blocked(step, group));
       return;
-    case StepKind::linear: forward_linear(step, params); return;
+    case StepKind::max_pool: max_pool(pooling(step), activation(step, group), activation(step + 1, group)); return;
+    case StepKind::elu: elu(extent(step), in_picture(step, group), out_picture(step, group)); return;
+    case StepKind::scale: forward_scale(step, group, params); return;
+    case StepKind::batch_norm: forward_batch_norm(step, params, mode); return;
+    case StepKind::layer_norm: forward_layer_norm(step, group, params); return;
+    case StepKind::add:
+      add_pictures(extent(step), in_picture(step, group), in_picture(what.source, group), out_picture(step, group));
+      return;
   }
   unreachable();
 }
 
-/// A product of the weights with all groups at once: the groups are pixels and the features kernel columns.
-Correlation Network::linear_task(std::size_t step) const {
-  const auto inputs = static_cast<int>(plan_.tensors[step].features());
-  Correlation task;
-  task.kernel_width = inputs;
-  task.in_extent = {1, 1, inputs + kBlockGroups};
-  task.out_extent = {plan_.tensors[step + 1].extent.channels, 1, groups_};
-  task.in_strides.column = static_cast<std::ptrdiff_t>(activations_[step].group_stride);
-  task.in_tap = kGroupLanes;
-  task.out_strides = {kGroupLanes, 0, static_cast<std::ptrdiff_t>(activations_[step + 1].group_stride)};
-  task.weight_out = inputs;
-  task.weight_strides.column = 1;
-  return task;
-}
-
-void Network::forward_linear(std::size_t step, std::span<const float> params) {
-  const Step& what = plan_.steps[step];
-  Correlation task = linear_task(step);
-  task.in = activation(step, 0);
-  task.out = activation(step + 1, 0);
-  task.weights = params.data() + what.weight;
-  task.finish.bias = params.data() + what.bias;
-  task.finish.rectify = what.rectify;
-  correlate(task);
-}
-
 void Network::clear_sums() {
   for (Sums& sums : sums_) {
-    if (sums.biases.data() != nullptr) {
-      sums.biases.clear_();
-      sums.weights.clear_();
-    }
+    sums.biases.clear_();
+    sums.weights.clear_();
   }
 }
 
@@ -225,6 +264,11 @@ void Network::backward(std::span<const float> params) {
     for (int group = 0; group < (run.by_group ? groups_ : 1); ++group) {
       for (std::size_t step = run.end; step-- > std::max(run.begin, plan_.first_trained);) {
         backward_step(step, group, params);
+        if (step > plan_.first_trained) {
+          for (int each = group; each < (run.by_group ? group + 1 : groups_); ++each) {
+            join_gradients(step, each);
+          }
+        }
       }
     }
   }
@@ -233,109 +277,106 @@ void Network::backward(std::span<const float> params) {
 void Network::backward_step(std::size_t step, int group, std::span<const float> params) {
   switch (plan_.steps[step].kind) {
     case StepKind::convolve: backward_convolve(step, group, params); return;
+    case StepKind::linear: backward_linear(step, params); return;
+    case StepKind::batch_norm: backward_batch_norm(step); break;
     case StepKind::pool:
       pool_gradient(pooling(step), gradient(step + 1, group), blocked(step, group), gradient(step, group));
       return;
-    case StepKind::linear: backward_linear(step, params); return;
+    case StepKind::max_pool:
+    case StepKind::elu:
+    case StepKind::scale:
+    case StepKind::layer_norm:
+    case StepKind::add: backward_values(step, group, params); break;
   }
-  unreachable();
-}
-
-void Network::backward_convolve(std::size_t step, int group, std::span<const float> params) {
-  const Step& what = plan_.steps[step];
-  const Tensor in = plan_.tensors[step].as_input();
-  const Tensor& out = plan_.tensors[step + 1];
-  const float* const out_gradient = gradient(step + 1, group);
-  add_pixels(out_gradient, out.extent, out.strides(), sums_[step].biases.data());
-  add_kernel_gradient({activation(step, group), out_gradient, sums_[step].weights.data(), in.extent, out.extent,
-                       in.strides(), out.strides(), what.size, what.padding});
-  if (step > plan_.first_trained) {
-    Correlation task = turned(convolution(what, in, out));
-    task.in = out_gradient;
-    task.out = gradient(step, group);
-    task.weights = params.data() + what.weight + what.size * what.size - 1;
-    task.finish.mask = mask(step, group);
-    correlate(task);
-  }
-}
-
-void Network::transpose_input(std::size_t step) {
-  const std::size_t features = plan_.tensors[step].features();
-  const std::size_t padded = padded_features(plan_.tensors[step]);
-  for (int group = 0; group < groups_; ++group) {
-    const float* from = activation(step, group);
-    float* const to = sums_[step].transposed.data() + static_cast<std::size_t>(group * kGroupLanes) * padded;
-    for (std::size_t i = 0; i < features; ++i, from += kGroupLanes) {
-      for (std::size_t lane = 0; lane < kGroupLanes; ++lane) {
-        to[lane * padded + i] = from[lane];
-      }
+  const bool by_group = plan_.steps[step].by_group();
+  for (int each = group; each < (by_group ? group + 1 : groups_); ++each) {
+    if (step > plan_.first_trained && plan_.steps[step - 1].masked_by_next()) {
+      block_gradient(extent(step), in_picture(step, each), in_gradient(step, each));
     }
   }
 }
 
-void Network::backward_linear(std::size_t step, std::span<const float> params) {
-  const Step& what = plan_.steps[step];
-  const Tensor& out = plan_.tensors[step + 1];
-  const auto out_stride = static_cast<std::ptrdiff_t>(gradients_[step + 1].group_stride);
-  for (int group = 0; group < groups_; ++group) {
-    add_pixels(gradient(step + 1, group), out.extent, out.strides(), sums_[step].biases.data());
+void Network::backward_values(std::size_t step, int group, std::span<const float> params) {
+  switch (plan_.steps[step].kind) {
+    case StepKind::max_pool:
+      max_pool_gradient(pooling(step), activation(step, group), activation(step + 1, group), gradient(step + 1, group),
+                        gradient(step, group));
+      return;
+    case StepKind::elu:
+      elu_gradient(extent(step), out_gradient(step, group), out_picture(step, group), in_gradient(step, group));
+      return;
+    case StepKind::scale: backward_scale(step, group, params); return;
+    case StepKind::layer_norm: backward_layer_norm(step, group, params); return;
+    case StepKind::add:
+      pool_gradient({1, 1, extent(step), extent(step), plan_.tensors[step].as_input().strides(),
+                     plan_.tensors[step + 1].strides()},
+                    gradient(step + 1, group), nullptr, gradient(step, group));
+      return;
+    case StepKind::convolve:
+    case StepKind::linear:
+    case StepKind::pool:
+    case StepKind::batch_norm: break;
   }
+  unreachable();
+}
 
-  // Samples are taps: vectors run over input features, so nothing has to be summed across a vector.
-  transpose_input(step);
-  const auto padded = static_cast<std::ptrdiff_t>(padded_features(plan_.tensors[step]));
-  const auto vectors = static_cast<int>(padded / kGroupLanes);
-  Correlation weights;
-  weights.in = sums_[step].transposed.data();
-  weights.weights = gradient(step + 1, 0);
-  weights.out = sums_[step].weights.data();
-  weights.in_extent = {groups_, 1, vectors + kGroupLanes};
-  weights.out_extent = {out.extent.channels, 1, vectors};
-  weights.in_strides = {kGroupLanes * padded, 0, kGroupLanes};
-  weights.in_tap = padded;
-  weights.out_strides = {padded, 0, kGroupLanes};
-  weights.weight_out = kGroupLanes;
-  weights.weight_strides = {out_stride, 0, 1};
-  weights.kernel_width = kGroupLanes;
-  weights.finish.accumulate = true;
-  correlate(weights);
-
-  if (step > plan_.first_trained) {
-    Correlation task = linear_task(step);
-    const std::ptrdiff_t inputs = task.weight_out;
-    task.kernel_width = task.out_extent.channels;
-    task.in_extent.width = task.kernel_width + kBlockGroups;
-    task.out_extent.channels = static_cast<int>(inputs);
-    task.in_strides.column = out_stride;
-    task.out_strides.column = static_cast<std::ptrdiff_t>(gradients_[step].group_stride);
-    task.weight_out = 1;
-    task.weight_strides.column = inputs;
-    task.in = gradient(step + 1, 0);
-    task.out = gradient(step, 0);
-    task.weights = params.data() + what.weight;
-    task.finish.mask = mask(step, 0);
-    correlate(task);
+/// What reaches a tensor beside the chain: the other end of a skip, and an injected gradient.
+void Network::join_gradients(std::size_t step, int group) {
+  bool joined = false;
+  const auto join = [&](Picture from) {
+    add_pictures(extent(step), in_gradient(step, group), from, in_gradient(step, group));
+    joined = true;
+  };
+  for (std::size_t later = step; plan_.whole_batch && later < plan_.steps.size(); ++later) {
+    if (plan_.steps[later].kind == StepKind::add && plan_.steps[later].source == step) {
+      join(out_gradient(later, group));
+    }
+  }
+  if (injection_.active && injection_.tensor == step) {
+    const Tensor& tensor = plan_.tensors[step];
+    join({injection_.values.data() + static_cast<std::size_t>(group) * tensor.group_size(),
+          tensor.as_input().strides()});
+  }
+  if (joined && plan_.steps[step - 1].masked_by_next()) {
+    block_gradient(extent(step), in_picture(step, group), in_gradient(step, group));
   }
 }
 
 void Network::finish_gradient(std::span<float> gradient) const {
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const Step& step = plan_.steps[i];
-    if (step.kind == StepKind::pool) {
+    if (!step.trained()) {
       continue;
     }
+    if (step.kind == StepKind::batch_norm) {  // its buffers lie side by side and have no gradient
+      std::fill(gradient.begin() + static_cast<std::ptrdiff_t>(step.mean),
+                gradient.begin() + static_cast<std::ptrdiff_t>(step.count) + 1, 0.0F);
+    }
+    const Sums& sums = sums_[i];
+    const std::size_t biases = sums.biases.size() / kGroupLanes;
+    reduce_lanes(sums.biases.data(), gradient.subspan(step.bias, biases));
     const Tensor in = plan_.tensors[i].as_input();
-    const auto outputs = static_cast<std::size_t>(plan_.tensors[i + 1].extent.channels);
-    reduce_lanes(sums_[i].biases.data(), gradient.subspan(step.bias, outputs));
-    if (step.kind == StepKind::convolve) {
-      const auto inputs = static_cast<std::size_t>(in.extent.channels * step.size * step.size);
-      reduce_lanes(sums_[i].weights.data(), gradient.subspan(step.weight, outputs * inputs));
+    if (step.kind != StepKind::linear && !sums.wide) {
+      reduce_lanes(sums.weights.data(), gradient.subspan(step.weight, sums.weights.size() / kGroupLanes));
       continue;
     }
-    const std::size_t inputs = in.features();
-    for (std::size_t o = 0; o < outputs; ++o) {
-      std::copy_n(sums_[i].weights.data() + o * padded_features(in), inputs,
-                  gradient.begin() + static_cast<std::ptrdiff_t>(step.weight + o * inputs));
+    // [output][tap][padded input] becomes [output][input][tap]; a linear layer has one tap.
+    const auto taps = static_cast<std::size_t>(step.rows * step.columns);
+    const std::size_t inputs =
+        step.kind == StepKind::linear ? in.features() : static_cast<std::size_t>(in.extent.channels);
+    const std::size_t padded = padded_features(inputs);
+    float* to = gradient.data() + step.weight;
+    for (std::size_t o = 0; o < biases; ++o) {
+      const float* const from = sums.weights.data() + o * taps * padded;
+      if (taps == 1) {
+        to = std::copy_n(from, inputs, to);
+        continue;
+      }
+      for (std::size_t input = 0; input < inputs; ++input) {
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+          *to++ = from[tap * padded + input];
+        }
+      }
     }
   }
 }

@@ -2,11 +2,13 @@
 
 #include <hwy/aligned_allocator.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "engine/native/plan.h"
+#include "engine/native/value_kernels.h"
 
 namespace feroma::detail {
 
@@ -16,6 +18,7 @@ class AlignedFloats {
   AlignedFloats() = default;
   explicit AlignedFloats(std::size_t size);
   [[nodiscard]] float* data() const { return values_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
   void clear_();
 
  private:
@@ -23,25 +26,34 @@ class AlignedFloats {
   std::size_t size_ = 0;
 };
 
-/// Runs a plan over blocks of up to 64 samples. Owns all working memory; a step allocates nothing.
+/// Training normalises with the batch's own statistics, evaluation with the running ones.
+enum class Mode { train, evaluate };
+
+/// Runs a plan over groups of 16 samples. Owns all working memory; a step allocates nothing once it is large enough.
 class Network {
  public:
   explicit Network(Plan plan);
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  /// Takes one block of the batch layout [channel][row][column][64], of which `groups` groups of 16 lanes are in use.
-  void set_input(std::span<const float> block, int groups);
-  void forward(std::span<const float> params);
+  /// Makes room for a pass over so many samples.
+  void begin(int samples);
+  /// Takes one block of the batch layout [channel][row][column][64], whose samples are first_group's and following.
+  void set_input(std::span<const float> block, int first_group);
+  void forward(std::span<const float> params, Mode mode);
   /// A tensor's values of one group, [feature][16]; only packed tensors can be read.
   [[nodiscard]] std::span<const float> packed(std::size_t tensor, int group) const;
-  /// Where the gradient of the logits of one group goes, [class][16].
-  [[nodiscard]] std::span<float> logit_gradient(int group);
+  /// Where the gradient of a packed tensor of one group goes, [feature][16]; empty before the first weights.
+  [[nodiscard]] std::span<float> packed_gradient(std::size_t tensor, int group);
+  /// A gradient [feature][16] of one group that `backward` adds when it reaches the tensor.
+  void inject(std::size_t tensor, int group, std::span<const float> values);
 
   void clear_sums();
-  /// Adds the gradient of the block that went through `forward` last.
+  /// Adds the gradient of the samples that went through `forward` last.
   void backward(std::span<const float> params);
   /// Writes the summed gradient.
   void finish_gradient(std::span<float> gradient) const;
+  /// Moves the running statistics towards those of the last batch.
+  void update_buffers(std::span<float> params) const;
 
  private:
   /// Steps that follow one another and run group by group, so that a group's activations stay in the cache.
@@ -55,34 +67,81 @@ class Network {
     std::size_t group_stride = 0;  ///< 0: the groups take turns in one place
   };
   struct Sums {
-    AlignedFloats weights;     ///< convolve: [weight][16]; linear: [output][padded input]
-    AlignedFloats biases;      ///< [output][16]
-    AlignedFloats transposed;  ///< linear: [sample][padded input]
+    AlignedFloats weights;  ///< convolve: [weight][16] or [output][tap][padded input]; linear: [output][padded input]
+    AlignedFloats biases;   ///< [output][16]
+    AlignedFloats transposed;  ///< inputs with the features innermost
+    bool wide = false;         ///< convolve: the second layout of `weights`
+  };
+  struct Norm {
+    std::vector<float> means;  ///< of the last batch, per channel
+    std::vector<float> variances;
+    std::vector<float> gains;  ///< what the channel was multiplied by
+    std::vector<float> offsets;
+    AlignedFloats sums;        ///< [channel][16]
+    AlignedFloats statistics;  ///< layer_norm: [group][2][16]
+  };
+  struct Injection {
+    std::size_t tensor = 0;
+    AlignedFloats values;  ///< [group][feature][16]
+    bool active = false;
   };
 
+  // ---- Memory ----
   void make_runs();
+  void allocate();
+  void allocate_step(std::size_t step);
+  [[nodiscard]] bool keeps_activation(std::size_t tensor) const;
+  [[nodiscard]] bool keeps_gradient(std::size_t tensor) const;
+  [[nodiscard]] bool remembers_blocked(std::size_t step) const;
+
+  // ---- Places ----
   [[nodiscard]] float* activation(std::size_t tensor, int group) const;
   [[nodiscard]] float* gradient(std::size_t tensor, int group) const;
+  [[nodiscard]] Picture in_picture(std::size_t step, int group) const;
+  [[nodiscard]] Picture out_picture(std::size_t step, int group) const;
+  [[nodiscard]] Picture in_gradient(std::size_t step, int group) const;
+  [[nodiscard]] Picture out_gradient(std::size_t step, int group) const;
+  [[nodiscard]] Extent extent(std::size_t step) const { return plan_.tensors[step].as_input().extent; }
   [[nodiscard]] const float* mask(std::size_t step, int group) const;
-  [[nodiscard]] bool remembers_blocked(std::size_t step) const;
   [[nodiscard]] std::uint8_t* blocked(std::size_t step, int group);
-  [[nodiscard]] Correlation linear_task(std::size_t step) const;
   [[nodiscard]] Pooling pooling(std::size_t step) const;
+  [[nodiscard]] int lanes_of(int group) const;
 
-  void forward_step(std::size_t step, int group, std::span<const float> params);
+  // ---- Steps ----
+  void forward_step(std::size_t step, int group, std::span<const float> params, Mode mode);
+  void forward_convolve(std::size_t step, int group, std::span<const float> params);
   void forward_linear(std::size_t step, std::span<const float> params);
+  void forward_scale(std::size_t step, int group, std::span<const float> params);
+  void forward_batch_norm(std::size_t step, std::span<const float> params, Mode mode);
+  void measure_batch(std::size_t step);
+  void forward_layer_norm(std::size_t step, int group, std::span<const float> params);
   void backward_step(std::size_t step, int group, std::span<const float> params);
+  void backward_values(std::size_t step, int group, std::span<const float> params);
+  void join_gradients(std::size_t step, int group);
   void backward_convolve(std::size_t step, int group, std::span<const float> params);
+  void add_wide_gradient(std::size_t step, int group);
   void backward_linear(std::size_t step, std::span<const float> params);
-  void transpose_input(std::size_t step);
+  void backward_scale(std::size_t step, int group, std::span<const float> params);
+  void backward_batch_norm(std::size_t step);
+  void backward_layer_norm(std::size_t step, int group, std::span<const float> params);
+  [[nodiscard]] Correlation linear_task(std::size_t step) const;
 
   Plan plan_;
   std::vector<Run> runs_;
   std::vector<Values> activations_;                 ///< one per tensor
   std::vector<Values> gradients_;                   ///< one per tensor, empty where no gradient goes
   std::vector<Sums> sums_;                          ///< one per step
+  std::vector<Norm> norms_;                         ///< one per step
   std::vector<std::vector<std::uint8_t>> blocked_;  ///< one per step: where the ReLU before a pooling step said no
+  Injection injection_;
+  int capacity_ = kBlockGroups;  ///< groups there is memory for
+  int samples_ = 0;
   int groups_ = 0;
 };
+
+/// Channels from which a convolution's weight gradient runs with the channels in the vectors.
+constexpr int kWideChannels = 16;
+/// Features rounded up to whole vectors of 16.
+[[nodiscard]] std::size_t padded_features(std::size_t features);
 
 }  // namespace feroma::detail

@@ -10,7 +10,6 @@
 // clang-format off
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include <hwy/contrib/math/math-inl.h>
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -56,12 +55,13 @@ template <int kSize>
 HWY_INLINE void pool_window(const Pooling& task, Window at, bool rectify) {
   const Tag d;
   const Vec zero = hn::Zero(d);
-  const int size = kSize > 0 ? kSize : task.size;
-  const Vec share = hn::Set(d, 1.0F / static_cast<float>(size * size));
+  const int rows = kSize > 0 ? kSize : task.rows;
+  const int columns = kSize > 0 ? kSize : task.columns;
+  const Vec share = hn::Set(d, 1.0F / static_cast<float>(rows * columns));
   for (int v = 0; v < kVecs; ++v) {
     Vec sum = zero;
-    for (int r = 0; r < size; ++r) {
-      for (int c = 0; c < size; ++c) {
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < columns; ++c) {
         const Vec x = hn::Load(d, at.in + r * task.in_strides.row + c * task.in_strides.column + v * kVecLanes);
         sum = r + c == 0 ? x : hn::Add(sum, x);
         if (at.blocked != nullptr) {
@@ -80,22 +80,22 @@ void pool_picture(const Pooling& task, Window first, bool rectify) {
   for (int channel = 0; channel < task.out_extent.channels; ++channel) {
     for (int y = 0; y < task.out_extent.height; ++y) {
       const std::ptrdiff_t pixel =
-          std::ptrdiff_t{channel * task.in_extent.height + y * task.size} * task.in_extent.width;
-      Window at{first.in + channel * task.in_strides.channel + y * task.size * task.in_strides.row,
+          std::ptrdiff_t{channel * task.in_extent.height + y * task.rows} * task.in_extent.width;
+      Window at{first.in + channel * task.in_strides.channel + y * task.rows * task.in_strides.row,
                 first.out + channel * task.out_strides.channel + y * task.out_strides.row,
                 first.blocked == nullptr ? nullptr : first.blocked + pixel * kPixelBytes};
       for (int x = 0; x < task.out_extent.width; ++x) {
         pool_window<kSize>(task, at, rectify);
-        at.in += task.size * task.in_strides.column;
+        at.in += task.columns * task.in_strides.column;
         at.out += task.out_strides.column;
-        at.blocked = at.blocked == nullptr ? nullptr : at.blocked + task.size * kPixelBytes;
+        at.blocked = at.blocked == nullptr ? nullptr : at.blocked + task.columns * kPixelBytes;
       }
     }
   }
 }
 
 void Pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked) {
-  if (task.size == 2) {
+  if (task.rows == 2 && task.columns == 2) {
     pool_picture<2>(task, {in, out, blocked}, rectify);
   } else {
     pool_picture<0>(task, {in, out, blocked}, rectify);
@@ -107,8 +107,8 @@ template <int kSize>
 HWY_INLINE void spread_row(const Pooling& task, const float* HWY_RESTRICT out_gradient,
                            const std::uint8_t* HWY_RESTRICT blocked, float* HWY_RESTRICT row) {
   const Tag d;
-  const int size = kSize > 0 ? kSize : task.size;
-  const Vec share = hn::Set(d, 1.0F / static_cast<float>(size * size));
+  const int size = kSize > 0 ? kSize : task.columns;
+  const Vec share = hn::Set(d, 1.0F / static_cast<float>(kSize > 0 ? kSize * kSize : task.rows * task.columns));
   const int windows = out_gradient == nullptr ? 0 : task.out_extent.width;
   for (int window = 0; window < windows; ++window) {
     for (int v = 0; v < kVecs; ++v) {
@@ -132,14 +132,14 @@ HWY_INLINE void spread_row(const Pooling& task, const float* HWY_RESTRICT out_gr
 void PoolGradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient) {
   for (int channel = 0; channel < task.in_extent.channels; ++channel) {
     for (int y = 0; y < task.in_extent.height; ++y) {
-      const int window = y / task.size;
+      const int window = y / task.rows;
       const float* from = window < task.out_extent.height
                               ? out_gradient + channel * task.out_strides.channel + window * task.out_strides.row
                               : nullptr;
       const std::ptrdiff_t pixel = std::ptrdiff_t{channel * task.in_extent.height + y} * task.in_extent.width;
       const std::uint8_t* const bits = blocked == nullptr ? nullptr : blocked + pixel * kPixelBytes;
       float* const row = in_gradient + channel * task.in_strides.channel + y * task.in_strides.row;
-      if (task.size == 2) {
+      if (task.rows == 2 && task.columns == 2) {
         spread_row<2>(task, from, bits, row);
       } else {
         spread_row<0>(task, from, bits, row);
@@ -161,41 +161,59 @@ void SplitGroups(const float* HWY_RESTRICT block, int pixels, int groups, float*
   }
 }
 
-using WideTag = hn::CappedTag<double, kGroupLanes>;
-using WideVec = hn::Vec<WideTag>;
-using HalfTag = hn::Rebind<float, WideTag>;
-constexpr int kWideLanes = FEROMA_VEC_LANES(double);
+constexpr int kQuad = 4;
 
-HWY_INLINE WideVec load_wide(const float* values) { return hn::PromoteTo(WideTag(), hn::LoadU(HalfTag(), values)); }
+/// Four channels of four lanes become four lanes of four channels.
+HWY_INLINE void transpose_quad(const float* HWY_RESTRICT in, std::ptrdiff_t in_stride, float* HWY_RESTRICT out,
+                               std::ptrdiff_t out_stride) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int a = 0; a < kQuad; ++a) {
+    for (int b = 0; b < kQuad; ++b) {
+      out[b * out_stride + a] = in[a * in_stride + b];
+    }
+  }
+#else
+  const hn::FixedTag<float, kQuad> d;
+  const auto a = hn::Load(d, in);
+  const auto b = hn::Load(d, in + in_stride);
+  const auto c = hn::Load(d, in + 2 * in_stride);
+  const auto e = hn::Load(d, in + 3 * in_stride);
+  const auto ac_low = hn::InterleaveLower(d, a, c);
+  const auto ac_high = hn::InterleaveUpper(d, a, c);
+  const auto be_low = hn::InterleaveLower(d, b, e);
+  const auto be_high = hn::InterleaveUpper(d, b, e);
+  hn::Store(hn::InterleaveLower(d, ac_low, be_low), d, out);
+  hn::Store(hn::InterleaveUpper(d, ac_low, be_low), d, out + out_stride);
+  hn::Store(hn::InterleaveLower(d, ac_high, be_high), d, out + 2 * out_stride);
+  hn::Store(hn::InterleaveUpper(d, ac_high, be_high), d, out + 3 * out_stride);
+#endif
+}
 
-void CrossEntropyOfLanes(const CrossEntropy& task, int lane, float* gradient, double* losses) {
-  const WideTag d;
-  const WideVec label = hn::LoadU(d, task.labels + lane);
-  const WideVec scale = hn::LoadU(d, task.scales + lane);
-  WideVec largest = load_wide(task.logits + lane);
-  for (int c = 1; c < task.classes; ++c) {
-    largest = hn::Max(largest, load_wide(task.logits + c * kGroupLanes + lane));
+/// One pixel of all channels.
+HWY_INLINE void transpose_pixel(const Transposition& task, const float* HWY_RESTRICT in, std::ptrdiff_t padded,
+                                float* HWY_RESTRICT out) {
+  const int whole = task.extent.channels / kQuad * kQuad;
+  for (int c = 0; c < whole; c += kQuad) {
+    for (int lane = 0; lane < kGroupLanes; lane += kQuad) {
+      transpose_quad(in + c * task.strides.channel + lane, task.strides.channel, out + lane * padded + c, padded);
+    }
   }
-  WideVec total = hn::Zero(d);
-  WideVec chosen = hn::Zero(d);
-  for (int c = 0; c < task.classes; ++c) {
-    const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), largest);
-    total = hn::Add(total, hn::Exp(d, z));
-    chosen = hn::IfThenElse(hn::Eq(label, hn::Set(d, static_cast<double>(c))), z, chosen);
-  }
-  hn::StoreU(hn::Mul(scale, hn::Sub(hn::Log(d, total), chosen)), d, losses + lane);
-  for (int c = 0; c < task.classes; ++c) {
-    const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), largest);
-    const WideVec probability = hn::Div(hn::Exp(d, z), total);
-    const WideVec target = hn::IfThenElseZero(hn::Eq(label, hn::Set(d, static_cast<double>(c))), hn::Set(d, 1.0));
-    const WideVec slope = hn::Mul(scale, hn::Sub(probability, target));
-    hn::StoreU(hn::DemoteTo(HalfTag(), slope), HalfTag(), gradient + c * kGroupLanes + lane);
+  for (int c = whole; c < task.extent.channels; ++c) {
+    for (int lane = 0; lane < kGroupLanes; ++lane) {
+      out[lane * padded + c] = in[c * task.strides.channel + lane];
+    }
   }
 }
 
-void CrossEntropyOfGroup(const CrossEntropy& task, float* gradient, double* losses) {
-  for (int lane = 0; lane < kGroupLanes; lane += kWideLanes) {
-    CrossEntropyOfLanes(task, lane, gradient, losses);
+void Transpose(const Transposition& task, const float* in, float* out) {
+  const std::ptrdiff_t padded = (task.extent.channels + kGroupLanes - 1) / kGroupLanes * kGroupLanes;
+  const std::ptrdiff_t pixel = padded * kGroupLanes;
+  const std::ptrdiff_t row = (task.extent.width + 2 * task.border_columns) * pixel;
+  out += task.border_rows * row + task.border_columns * pixel;
+  for (int y = 0; y < task.extent.height; ++y) {
+    for (int x = 0; x < task.extent.width; ++x) {
+      transpose_pixel(task, in + y * task.strides.row + x * task.strides.column, padded, out + y * row + x * pixel);
+    }
   }
 }
 
@@ -209,7 +227,7 @@ HWY_EXPORT(AddPixels);
 HWY_EXPORT(Pool);
 HWY_EXPORT(PoolGradient);
 HWY_EXPORT(SplitGroups);
-HWY_EXPORT(CrossEntropyOfGroup);
+HWY_EXPORT(Transpose);
 
 void add_pixels(const float* in, Extent extent, Strides strides, float* sums) {
   HWY_DYNAMIC_DISPATCH(AddPixels)(in, extent, strides, sums);
@@ -227,8 +245,8 @@ void split_groups(const float* block, int pixels, int groups, float* out, std::p
   HWY_DYNAMIC_DISPATCH(SplitGroups)(block, pixels, groups, out, group_stride);
 }
 
-void cross_entropy(const CrossEntropy& task, float* gradient, double* losses) {
-  HWY_DYNAMIC_DISPATCH(CrossEntropyOfGroup)(task, gradient, losses);
+void transpose(const Transposition& task, const float* in, float* out) {
+  HWY_DYNAMIC_DISPATCH(Transpose)(task, in, out);
 }
 
 void reduce_lanes(const float* sums, std::span<float> out) {

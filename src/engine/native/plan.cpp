@@ -27,30 +27,74 @@ class Planner {
   }
 
  private:
-  void add(const Conv2d& layer) {
-    if (last().packed && layer.padding > 0) {
-      copy();
-    }
-    last().border = std::max(last().border, layer.padding);
-    // The input gradient correlates with the turned kernel; its tiles read this far beside the output's gradient.
-    const int reach = trained_ ? std::clamp(layer.kernel - 1 - layer.padding, 0, kTilePixels - 1) : 0;
-    add_trained({StepKind::convolve, false, layer.kernel, layer.padding, 0, 0}, {out_, reach});
-  }
+  void add(const Conv2d& layer) { convolve(layer.kernel, layer.kernel, layer.padding, layer.padding); }
+  void add(const Conv1d& layer) { convolve(1, layer.kernel, 0, layer.padding); }
   void add(const Relu&) {
-    // The flatten latent is what came before the ReLU, so it must not be overwritten.
-    if (plan_.steps.empty() || last().flattened) {
+    // What came before the ReLU must not be overwritten where it is the flatten latent or the start of a skip.
+    if (plan_.steps.empty() || last().flattened || is_kept() || !fuses_relu(plan_.steps.back().kind)) {
       copy();
     }
     plan_.steps.back().rectify = true;
   }
-  void add(const AvgPool& layer) { add_step({StepKind::pool, false, layer.size, 0, 0, 0}, {out_}); }
+  void add(const Elu&) { add_step({.kind = StepKind::elu}, {last().as_input().extent}); }
+  void add(const AvgPool& layer) { pool(StepKind::pool, layer.size); }
+  void add(const MaxPool& layer) { pool(StepKind::max_pool, layer.size); }
+  void add(const BatchNorm&) {
+    plan_.whole_batch = true;
+    Step step{.kind = StepKind::batch_norm};
+    step.mean = layout_->segments[next_segment_ + 2].offset;
+    step.variance = layout_->segments[next_segment_ + 3].offset;
+    step.count = layout_->segments[next_segment_ + 4].offset;
+    add_trained(step, {last().as_input().extent});
+    next_segment_ += 3;
+  }
+  void add(const LayerNorm&) {
+    pack();
+    add_trained({.kind = StepKind::layer_norm}, {last().as_input().extent, 0, true});
+  }
+  void add(const ChannelScale&) { add_trained({.kind = StepKind::scale}, {last().as_input().extent}); }
+  void add(const SkipBegin&) {
+    plan_.whole_batch = true;
+    kept_.push_back(plan_.tensors.size() - 1);
+  }
+  void add(const SkipEnd&) {
+    Step step{.kind = StepKind::add};
+    step.source = kept_.back();
+    kept_.pop_back();
+    add_step(step, {last().as_input().extent});
+  }
   void add(const Flatten&) {
     pack();
     last().flattened = true;
   }
   void add(const Linear&) {
     pack();
-    add_trained({StepKind::linear, false, 1, 0, 0, 0}, {out_, 0, true});
+    add_trained({.kind = StepKind::linear}, {out_, 0, true});
+  }
+
+  static bool fuses_relu(StepKind kind) {
+    return kind == StepKind::convolve || kind == StepKind::pool || kind == StepKind::linear ||
+           kind == StepKind::batch_norm || kind == StepKind::scale;
+  }
+  [[nodiscard]] bool is_kept() const {
+    return std::find(kept_.begin(), kept_.end(), plan_.tensors.size() - 1) != kept_.end();
+  }
+  void convolve(int rows, int columns, int padding_rows, int padding_columns) {
+    if (last().packed && padding_columns > 0) {
+      copy();
+    }
+    last().border = std::max(last().border, padding_columns);
+    // The input gradient correlates with the turned kernel; its tiles read this far beside the output's gradient.
+    const int reach = trained_ ? std::clamp(columns - 1 - padding_columns, 0, kTilePixels - 1) : 0;
+    add_trained({.kind = StepKind::convolve,
+                 .rows = rows,
+                 .columns = columns,
+                 .padding_rows = padding_rows,
+                 .padding_columns = padding_columns},
+                {out_, reach});
+  }
+  void pool(StepKind kind, int size) {
+    add_step({.kind = kind, .rows = window_rows(size, last().as_input().extent.height), .columns = size}, {out_});
   }
 
   Tensor& last() { return plan_.tensors.back(); }
@@ -85,11 +129,27 @@ class Planner {
   std::shared_ptr<const ParamLayout> layout_;
   std::size_t next_segment_ = 0;
   bool trained_ = false;
+  std::vector<std::size_t> kept_;  ///< tensors where skips began that have not ended
   Extent out_;
   Plan plan_;
 };
 
 }  // namespace
+
+bool Step::trained() const {
+  switch (kind) {
+    case StepKind::convolve:
+    case StepKind::linear:
+    case StepKind::scale:
+    case StepKind::batch_norm:
+    case StepKind::layer_norm: return true;
+    case StepKind::pool:
+    case StepKind::max_pool:
+    case StepKind::elu:
+    case StepKind::add: return false;
+  }
+  unreachable();
+}
 
 Strides Tensor::strides() const {
   const std::ptrdiff_t row = std::ptrdiff_t{extent.width + 2 * border} * kGroupLanes;

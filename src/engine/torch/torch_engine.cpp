@@ -17,14 +17,6 @@ at::Tensor view_of(std::span<const float> values, at::IntArrayRef shape) {
   return at::from_blob(const_cast<float*>(values.data()), shape, at::kFloat);
 }
 
-std::vector<at::Tensor> views_of(const Parameters& params) {
-  std::vector<at::Tensor> tensors;
-  for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {
-    tensors.push_back(view_of(params.segment(i), params.layout().segments[i].shape));
-  }
-  return tensors;
-}
-
 at::Tensor input_of(const Batch& batch) {
   return view_of(batch.inputs, {batch.size, batch.shape.channels, batch.shape.height, batch.shape.width});
 }
@@ -42,8 +34,8 @@ at::Tensor sum_neighbours(const at::Tensor& x, std::int64_t dim, std::int64_t si
 }
 
 /// Mean pooling by whole-tensor sums: a one-thread LeNet-5 step takes 10 to 15 % less time than with at::avg_pool2d.
-at::Tensor mean_pool(const at::Tensor& x, std::int64_t size) {
-  return sum_neighbours(sum_neighbours(x, 2, size), 3, size) * (1.0 / static_cast<double>(size * size));
+at::Tensor mean_pool(const at::Tensor& x, std::int64_t rows, std::int64_t columns) {
+  return sum_neighbours(sum_neighbours(x, 2, rows), 3, columns) * (1.0 / static_cast<double>(rows * columns));
 }
 
 /**
@@ -52,14 +44,56 @@ at::Tensor mean_pool(const at::Tensor& x, std::int64_t size) {
  */
 class Walk {
  public:
-  explicit Walk(std::span<const at::Tensor> tensors) : tensors_(tensors) {}
+  Walk(std::span<const at::Tensor> tensors, bool training) : tensors_(tensors), training_(training) {}
 
   at::Tensor operator()(const Conv2d& layer, const at::Tensor& x) {
     const at::Tensor& kernel = take();
     return at::conv2d(x, kernel, /*bias=*/take(), /*stride=*/1, layer.padding);
   }
+  at::Tensor operator()(const Conv1d& layer, const at::Tensor& x) {
+    const at::Tensor kernel = take().unsqueeze(2);
+    return at::conv2d(x, kernel, /*bias=*/take(), /*stride=*/1, /*padding=*/at::IntArrayRef{0, layer.padding});
+  }
   at::Tensor operator()(const Relu&, const at::Tensor& x) { return at::relu(x); }
-  at::Tensor operator()(const AvgPool& layer, const at::Tensor& x) { return mean_pool(x, layer.size); }
+  at::Tensor operator()(const Elu&, const at::Tensor& x) { return at::elu(x); }
+  at::Tensor operator()(const AvgPool& layer, const at::Tensor& x) {
+    return mean_pool(x, window_rows(layer.size, static_cast<int>(x.size(2))), layer.size);
+  }
+  at::Tensor operator()(const MaxPool& layer, const at::Tensor& x) {
+    return at::max_pool2d(x, {window_rows(layer.size, static_cast<int>(x.size(2))), layer.size});
+  }
+  at::Tensor operator()(const BatchNorm&, const at::Tensor& x) {
+    const at::Tensor& gain = take();
+    const at::Tensor& offset = take();
+    const at::Tensor& mean = take();
+    const at::Tensor& variance = take();
+    at::Tensor count = take();
+    if (training_) {
+      require(x.numel() > x.size(1), ErrorCode::invalid_data,
+              "[engine] batch normalisation needs more than one value per channel, got 1");
+      count.add_(1);
+    }
+    return at::batch_norm(x, gain, offset, mean, variance, training_, /*momentum=*/0.1, /*eps=*/1e-5,
+                          /*cudnn_enabled=*/false);
+  }
+  at::Tensor operator()(const LayerNorm&, const at::Tensor& x) {
+    const auto shape = x.sizes().slice(1);
+    const at::Tensor gain = take().reshape(shape);
+    return at::layer_norm(x, shape, gain, /*bias=*/take().reshape(shape), /*eps=*/1e-5);
+  }
+  at::Tensor operator()(const ChannelScale&, const at::Tensor& x) {
+    const at::Tensor gain = take().reshape({1, -1, 1, 1});
+    return x * gain + take().reshape({1, -1, 1, 1});
+  }
+  at::Tensor operator()(const SkipBegin&, const at::Tensor& x) {
+    kept_.push_back(x);
+    return x;
+  }
+  at::Tensor operator()(const SkipEnd&, const at::Tensor& x) {
+    const at::Tensor sum = x + kept_.back();
+    kept_.pop_back();
+    return sum;
+  }
   at::Tensor operator()(const Flatten&, const at::Tensor& x) { return x.reshape({x.size(0), -1, 1, 1}); }
   at::Tensor operator()(const Linear&, const at::Tensor& x) {
     const at::Tensor kernel = take().unsqueeze(-1).unsqueeze(-1);
@@ -70,53 +104,91 @@ class Walk {
   const at::Tensor& take() { return tensors_[next_++]; }
 
   std::span<const at::Tensor> tensors_;
+  bool training_;
   std::size_t next_ = 0;
+  std::vector<at::Tensor> kept_;
 };
 
-at::Tensor cross_entropy(const at::Tensor& logits, const Batch& batch) {
-  const at::Tensor labels = at::from_blob(const_cast<std::int32_t*>(batch.labels.data()), {batch.size}, at::kInt);
-  const at::Tensor targets = labels.to(at::kLong);
-  const at::Tensor log_probabilities = at::log_softmax(logits, /*dim=*/1);
-  if (batch.weights.empty()) {
-    return at::nll_loss(log_probabilities, targets);
+/// One loss per sample.
+at::Tensor losses_of(const at::Tensor& logits, const Batch& batch, Loss loss) {
+  switch (loss) {
+    case Loss::cross_entropy: {
+      const at::Tensor labels = at::from_blob(const_cast<std::int32_t*>(batch.labels.data()), {batch.size}, at::kInt);
+      return at::nll_loss(at::log_softmax(logits, /*dim=*/1), labels.to(at::kLong), /*weight=*/{}, at::Reduction::None);
+    }
+    case Loss::binary_cross_entropy: {
+      const at::Tensor targets = view_of(batch.targets, {batch.size, logits.size(1)}).to(logits.scalar_type());
+      return at::binary_cross_entropy_with_logits(logits, targets, /*weight=*/{}, /*pos_weight=*/{},
+                                                  at::Reduction::None)
+          .mean(1);
+    }
+    case Loss::entropy: {
+      const at::Tensor log_p = at::log_softmax(logits, /*dim=*/1);
+      return -(log_p.exp() * log_p).sum(1);
+    }
   }
-  const at::Tensor losses = at::nll_loss(log_probabilities, targets, /*weight=*/{}, at::Reduction::None);
+  unreachable();
+}
+
+at::Tensor mean_loss(const at::Tensor& logits, const Batch& batch, Loss loss) {
+  const at::Tensor losses = losses_of(logits, batch, loss);
+  if (batch.weights.empty()) {
+    return losses.mean();
+  }
   return (losses * view_of(batch.weights, {batch.size})).sum() / batch.size;
 }
 
 std::vector<float> values_of(const at::Tensor& tensor) {
-  const at::Tensor dense = tensor.contiguous();
+  const at::Tensor dense = tensor.to(at::kFloat).contiguous();
   const float* first = dense.data_ptr<float>();
   return {first, first + dense.numel()};
 }
 
+/// Computes in float32, or in float64 from the same float32 numbers where an oracle must be exact.
 class TorchEngine final : public Engine {
  public:
-  explicit TorchEngine(const ModelSpec& spec) : spec_(spec), param_layout_(make_layout(spec)) {}
+  TorchEngine(const ModelSpec& spec, Precision precision)
+      : spec_(spec),
+        param_layout_(make_layout(spec)),
+        type_(precision == Precision::float64 ? at::kDouble : at::kFloat) {}
 
   std::string_view name() const override { return "torch"; }
   BatchLayout layout() const override { return BatchLayout::sample_major; }
 
-  double gradient(Parameters& params, const Batch& batch, std::span<float> gradient) override {
+  double gradient(Parameters& params, const Batch& batch, const Objective& objective,
+                  std::span<float> gradient) override {
     require_parameters(*param_layout_, params);
     require_batch(spec_, layout(), batch);
-    require_targets(spec_, batch);
+    require_objective(spec_, batch, objective);
     require(gradient.size() == params.size(), ErrorCode::internal,
             "[engine] the gradient has {} values, got room for {}", params.size(), gradient.size());
-    std::vector<at::Tensor> leaves = views_of(params);
-    for (at::Tensor& leaf : leaves) {
-      leaf.set_requires_grad(true);
+    const std::vector<at::Tensor> tensors = tensors_of(params);
+    std::vector<at::Tensor> leaves;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (param_layout_->segments[i].kind != SegmentKind::buffer) {
+        leaves.push_back(tensors[i].set_requires_grad(true));
+      }
     }
-    Walk walk(leaves);
-    at::Tensor x = input_of(batch);
-    for (const Layer& layer : spec_.layers) {
-      x = std::visit([&](const auto& one) { return walk(one, x); }, layer);
+    at::Tensor latent;
+    const at::Tensor logits = run(tensors, batch, objective.latent, /*training=*/true, latent);
+    const at::Tensor loss = mean_loss(logits, batch, objective.loss);
+    at::Tensor total = loss;
+    if (!objective.latent_gradient.empty()) {
+      total = loss + (latent * view_of(objective.latent_gradient, {batch.size, latent.size(1)}).to(type_)).sum();
     }
-    const at::Tensor loss = cross_entropy(x.flatten(1), batch);
-    const std::vector<at::Tensor> gradients = torch::autograd::grad({loss}, leaves);
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
+    // A weight that the loss does not reach has no gradient.
+    const std::vector<at::Tensor> gradients =
+        torch::autograd::grad({total}, leaves, /*grad_outputs=*/{}, /*retain_graph=*/c10::nullopt,
+                              /*create_graph=*/false, /*allow_unused=*/true);
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    std::size_t leaf = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
       const Segment& segment = param_layout_->segments[i];
-      at::from_blob(gradient.data() + segment.offset, segment.shape, at::kFloat).copy_(gradients[i]);
+      if (segment.kind == SegmentKind::buffer) {
+        at::from_blob(params.segment(i).data(), segment.shape, at::kFloat).copy_(tensors[i]);
+      } else if (const at::Tensor& one = gradients[leaf++]; one.defined()) {
+        at::from_blob(gradient.data() + segment.offset, segment.shape, at::kFloat).copy_(one);
+      }
     }
     return loss.item<double>();
   }
@@ -125,36 +197,47 @@ class TorchEngine final : public Engine {
     require_parameters(*param_layout_, params);
     require_batch(spec_, layout(), batch);
     const at::NoGradGuard no_grad;
-    const std::vector<at::Tensor> tensors = views_of(params);
-    const std::size_t latent_index = latent_layer(spec_, latent);
-    Walk walk(tensors);
-    at::Tensor x = input_of(batch);
-    Activations out;
-    out.size = batch.size;
-    out.classes = spec_.classes;
-    out.latent_size = latent_size(spec_, latent);
-    for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
-      x = std::visit([&](const auto& one) { return walk(one, x); }, spec_.layers[i]);
-      if (i == latent_index) {
-        out.latents = values_of(x);
-      }
-    }
-    out.logits = values_of(x);
-    return out;
+    at::Tensor latents;
+    const at::Tensor logits = run(tensors_of(params), batch, latent, /*training=*/false, latents);
+    return {batch.size, spec_.classes, latent_size(spec_, latent), values_of(logits), values_of(latents)};
   }
 
  private:
+  [[nodiscard]] std::vector<at::Tensor> tensors_of(const Parameters& params) const {
+    std::vector<at::Tensor> tensors;
+    for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {
+      tensors.push_back(view_of(params.segment(i), params.layout().segments[i].shape).to(type_));
+    }
+    return tensors;
+  }
+
+  /// Logits of the batch; `latent` becomes the samples x features of the chosen layer where the model has it.
+  at::Tensor run(std::span<const at::Tensor> tensors, const Batch& batch, Latent which, bool training,
+                 at::Tensor& latent) const {
+    const std::optional<std::size_t> index = find_latent_layer(spec_, which);
+    Walk walk(tensors, training);
+    at::Tensor x = input_of(batch).to(type_);
+    for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
+      x = std::visit([&](const auto& one) { return walk(one, x); }, spec_.layers[i]);
+      if (i == index) {
+        latent = x.flatten(1);
+      }
+    }
+    return x.flatten(1);
+  }
+
   ModelSpec spec_;
   std::shared_ptr<const ParamLayout> param_layout_;
+  at::ScalarType type_;
 };
 
 }  // namespace
 
 bool torch_available() { return true; }
 
-std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec) {
+std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec, Precision precision) {
   prepare_torch_thread();
-  return std::make_unique<TorchEngine>(spec);
+  return std::make_unique<TorchEngine>(spec, precision);
 }
 
 void prepare_torch_thread() { at::set_num_threads(1); }

@@ -1,0 +1,130 @@
+#include "engine/native/loss_kernels.h"
+
+#include "engine/native/kernels.h"
+#include "engine/native/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/loss_kernels.cpp"
+// foreach_target.h must come first.
+// clang-format off
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace feroma::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using WideTag = hn::CappedTag<double, kGroupLanes>;
+using WideVec = hn::Vec<WideTag>;
+using HalfTag = hn::Rebind<float, WideTag>;
+constexpr int kWideLanes = FEROMA_VEC_LANES(double);
+
+HWY_INLINE WideVec load_wide(const float* values) { return hn::PromoteTo(WideTag(), hn::LoadU(HalfTag(), values)); }
+HWY_INLINE void store_narrow(WideVec values, float* out) {
+  hn::StoreU(hn::DemoteTo(HalfTag(), values), HalfTag(), out);
+}
+
+/// The softmax of some lanes: logits minus the largest, and the sum of their exponentials.
+struct Softmax {
+  WideVec largest;
+  WideVec total;
+};
+
+HWY_INLINE Softmax softmax_of(const LossTask& task, int lane) {
+  const WideTag d;
+  WideVec largest = load_wide(task.logits + lane);
+  for (int c = 1; c < task.classes; ++c) {
+    largest = hn::Max(largest, load_wide(task.logits + c * kGroupLanes + lane));
+  }
+  WideVec total = hn::Zero(d);
+  for (int c = 0; c < task.classes; ++c) {
+    total = hn::Add(total, hn::Exp(d, hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), largest)));
+  }
+  return {largest, total};
+}
+
+void cross_entropy(const LossTask& task, int lane, float* gradient, double* losses) {
+  const WideTag d;
+  const WideVec label = hn::LoadU(d, task.labels + lane);
+  const WideVec scale = hn::LoadU(d, task.scales + lane);
+  const Softmax softmax = softmax_of(task, lane);
+  WideVec chosen = hn::Zero(d);
+  for (int c = 0; c < task.classes; ++c) {
+    const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), softmax.largest);
+    const auto here = hn::Eq(label, hn::Set(d, static_cast<double>(c)));
+    chosen = hn::IfThenElse(here, z, chosen);
+    const WideVec probability = hn::Div(hn::Exp(d, z), softmax.total);
+    const WideVec target = hn::IfThenElseZero(here, hn::Set(d, 1.0));
+    store_narrow(hn::Mul(scale, hn::Sub(probability, target)), gradient + c * kGroupLanes + lane);
+  }
+  hn::StoreU(hn::Mul(scale, hn::Sub(hn::Log(d, softmax.total), chosen)), d, losses + lane);
+}
+
+/// H = -sum p log p; its gradient is -p (log p + H).
+void entropy(const LossTask& task, int lane, float* gradient, double* losses) {
+  const WideTag d;
+  const WideVec scale = hn::LoadU(d, task.scales + lane);
+  const Softmax softmax = softmax_of(task, lane);
+  const WideVec log_total = hn::Log(d, softmax.total);
+  WideVec total = hn::Zero(d);
+  for (int c = 0; c < task.classes; ++c) {
+    const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), softmax.largest);
+    const WideVec log_p = hn::Sub(z, log_total);
+    total = hn::NegMulAdd(hn::Exp(d, log_p), log_p, total);
+  }
+  for (int c = 0; c < task.classes; ++c) {
+    const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), softmax.largest);
+    const WideVec log_p = hn::Sub(z, log_total);
+    const WideVec slope = hn::Neg(hn::Mul(hn::Exp(d, log_p), hn::Add(log_p, total)));
+    store_narrow(hn::Mul(scale, slope), gradient + c * kGroupLanes + lane);
+  }
+  hn::StoreU(hn::Mul(scale, total), d, losses + lane);
+}
+
+/// max(z, 0) - z t + log(1 + exp(-|z|)), which never overflows; its gradient is sigmoid(z) - t.
+void binary_cross_entropy(const LossTask& task, int lane, float* gradient, double* losses) {
+  const WideTag d;
+  const WideVec one = hn::Set(d, 1.0);
+  const WideVec scale = hn::Div(hn::LoadU(d, task.scales + lane), hn::Set(d, static_cast<double>(task.classes)));
+  WideVec total = hn::Zero(d);
+  for (int c = 0; c < task.classes; ++c) {
+    const WideVec z = load_wide(task.logits + c * kGroupLanes + lane);
+    const WideVec target = load_wide(task.targets + c * kGroupLanes + lane);
+    const WideVec small = hn::Exp(d, hn::Neg(hn::Abs(z)));
+    const WideVec above = hn::IfThenZeroElse(hn::Lt(z, hn::Zero(d)), z);  // keeps a value that is not a number
+    total = hn::Add(total, hn::Add(hn::NegMulAdd(z, target, above), hn::Log(d, hn::Add(one, small))));
+    const WideVec denominator = hn::Add(one, small);
+    const WideVec sigmoid =
+        hn::IfThenElse(hn::Lt(z, hn::Zero(d)), hn::Div(small, denominator), hn::Div(one, denominator));
+    store_narrow(hn::Mul(scale, hn::Sub(sigmoid, target)), gradient + c * kGroupLanes + lane);
+  }
+  hn::StoreU(hn::Mul(scale, total), d, losses + lane);
+}
+
+void LossesOfGroup(Loss loss, const LossTask& task, float* gradient, double* losses) {
+  for (int lane = 0; lane < kGroupLanes; lane += kWideLanes) {
+    switch (loss) {
+      case Loss::cross_entropy: cross_entropy(task, lane, gradient, losses); break;
+      case Loss::binary_cross_entropy: binary_cross_entropy(task, lane, gradient, losses); break;
+      case Loss::entropy: entropy(task, lane, gradient, losses); break;
+    }
+  }
+}
+
+}  // namespace feroma::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace feroma::detail {
+
+HWY_EXPORT(LossesOfGroup);
+
+void losses_of_group(Loss loss, const LossTask& task, float* gradient, double* losses) {
+  HWY_DYNAMIC_DISPATCH(LossesOfGroup)(loss, task, gradient, losses);
+}
+
+}  // namespace feroma::detail
+#endif  // HWY_ONCE

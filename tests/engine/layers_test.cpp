@@ -1,0 +1,174 @@
+// Every layer and loss of the engines against plain loops, and those against finite differences.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "feroma/engine/engine.h"
+#include "tests/engine/engine_support.h"
+#include "tests/engine/layer_specs.h"
+#include "tests/engine/reference_network.h"
+
+namespace feroma {
+namespace {
+
+constexpr std::array kLosses{Loss::cross_entropy, Loss::binary_cross_entropy, Loss::entropy};
+
+/// Parameters away from their round starting values, so that gains and running statistics matter.
+Parameters lively(const ModelSpec& spec, std::uint64_t seed) {
+  Parameters params = initialise(spec, Rng(seed));
+  Rng rng(seed + 100);
+  for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {
+    const SegmentKind kind = params.layout().segments[i].kind;
+    if (kind == SegmentKind::affine || kind == SegmentKind::buffer) {
+      for (float& value : params.segment(i)) {
+        value += static_cast<float>(rng.uniform(0.1, 0.6));
+      }
+    }
+  }
+  return params;
+}
+
+Batch full_batch(const ModelSpec& spec, int size, std::uint64_t seed) {
+  Batch batch = random_batch(spec, size, seed);
+  Rng rng(seed + 7);
+  for (int i = 0; i < size * spec.classes; ++i) {
+    batch.targets.push_back(static_cast<float>(rng.below(2)));
+  }
+  for (float& value : batch.inputs) {
+    value = 4 * value - 2;
+  }
+  return batch;
+}
+
+template <class T>
+std::vector<T> as(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+
+template <class A, class B>
+double relative_error(const A& a, const B& b) {
+  double difference = a.size() == b.size() ? 0.0 : HUGE_VAL;
+  double norm = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(a.size(), b.size()); ++i) {
+    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    difference += d * d;
+    norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  return std::sqrt(difference / norm);
+}
+
+TEST(ReferenceNetwork, GradientAgreesWithFiniteDifferencesInDouble) {
+  for (const ModelSpec& spec : layer_specs()) {
+    for (const Loss loss : kLosses) {
+      const Batch batch = full_batch(spec, 5, 2);
+      const Objective objective{loss, {}, {}};
+      const std::vector<double> params = as<double>(lively(spec, 1).values());
+      const auto outcome = ReferenceNetwork<double>(spec, params).gradient(batch, objective);
+      const auto layout = make_layout(spec);
+      for (const Segment& segment : layout->segments) {
+        // Two or three of each tensor; buffers have no gradient in training.
+        for (std::size_t i = segment.offset; i < segment.offset + segment.size; i += 1 + segment.size / 2) {
+          std::vector<double> moved = params;
+          constexpr double kStep = 1e-6;
+          moved[i] += kStep;
+          const double above = ReferenceNetwork<double>(spec, moved).gradient(batch, objective).loss;
+          moved[i] -= 2 * kStep;
+          const double below = ReferenceNetwork<double>(spec, moved).gradient(batch, objective).loss;
+          EXPECT_NEAR(outcome.gradient[i], (above - below) / (2 * kStep), 2e-8)
+              << spec.name << " " << segment.name << " loss " << static_cast<int>(loss);
+        }
+      }
+    }
+  }
+}
+
+TEST(ReferenceNetwork, FloatAgreesWithDouble) {
+  for (const ModelSpec& spec : layer_specs()) {
+    const Batch batch = full_batch(spec, 9, 3);
+    const Parameters params = lively(spec, 1);
+    const auto single = ReferenceNetwork<float>(spec, as<float>(params.values())).gradient(batch, {});
+    const auto twice = ReferenceNetwork<double>(spec, as<double>(params.values())).gradient(batch, {});
+    EXPECT_LT(relative_error(single.gradient, twice.gradient), 1e-5) << spec.name;
+  }
+}
+
+class Layers : public testing::TestWithParam<EngineKind> {
+ protected:
+  void SetUp() override {
+    if (!engine_available(GetParam())) {
+      GTEST_SKIP() << "this build has no libtorch: its layers are NOT compared with plain loops";
+    }
+  }
+};
+
+TEST_P(Layers, GradientLossAndBuffersAgreeWithPlainLoops) {
+  for (const ModelSpec& spec : layer_specs()) {
+    const auto engine = make_engine(GetParam(), spec);
+    for (const int size : {2, 16, 21, 70}) {
+      for (const Loss loss : kLosses) {
+        const Batch batch = full_batch(spec, size, 4);
+        Parameters params = lively(spec, 5);
+        const auto expected =
+            ReferenceNetwork<double>(spec, as<double>(params.values())).gradient(batch, {loss, {}, {}});
+        std::vector<float> gradient(params.size());
+        const double value =
+            engine->gradient(params, laid_out(batch, engine->layout()), Objective{loss, {}, {}}, gradient);
+        const std::string what = spec.name + " size " + std::to_string(size) + " loss " + std::to_string(int(loss));
+        EXPECT_NEAR(value, expected.loss, 2e-6) << what;
+        EXPECT_LT(relative_error(gradient, expected.gradient), 1e-5) << what;
+        EXPECT_LT(relative_error(params.values(), expected.buffers), 1e-6) << what;
+      }
+    }
+  }
+}
+
+TEST_P(Layers, EvaluationUsesTheRunningStatistics) {
+  for (const ModelSpec& spec : layer_specs()) {
+    const auto engine = make_engine(GetParam(), spec);
+    const Batch batch = full_batch(spec, 70, 6);
+    const Parameters params = lively(spec, 5);
+    const auto expected = ReferenceNetwork<double>(spec, as<double>(params.values())).logits(batch, false);
+    const Activations out = engine->forward(params, laid_out(batch, engine->layout()), Latent::penultimate);
+    EXPECT_LT(relative_error(out.logits, expected), 1e-5) << spec.name;
+  }
+}
+
+TEST_P(Layers, WeightsAndAnInjectedLatentGradientAgreeWithPlainLoops) {
+  std::vector<ModelSpec> specs = layer_specs();
+  specs.push_back(lenet5({1, 12, 12}, 4));
+  for (const ModelSpec& spec : specs) {
+    const auto engine = make_engine(GetParam(), spec);
+    for (const Latent latent : {Latent::penultimate, Latent::flatten}) {
+      if (!find_latent_layer(spec, latent)) {
+        continue;
+      }
+      Batch batch = full_batch(spec, 19, 8);
+      Rng rng(9);
+      for (int i = 0; i < batch.size; ++i) {
+        batch.weights.push_back(static_cast<float>(rng.uniform()));
+      }
+      std::vector<float> injected;
+      for (int i = 0; i < batch.size * latent_size(spec, latent); ++i) {
+        injected.push_back(static_cast<float>(rng.uniform(-0.1, 0.1)));
+      }
+      const Objective objective{Loss::cross_entropy, injected, latent};
+      Parameters params = lively(spec, 5);
+      const auto expected = ReferenceNetwork<double>(spec, as<double>(params.values())).gradient(batch, objective);
+      std::vector<float> gradient(params.size());
+      const Parameters before = params.clone();
+      static_cast<void>(engine->gradient(params, laid_out(batch, engine->layout()), objective, gradient));
+      EXPECT_LT(relative_error(gradient, expected.gradient), 1e-5) << spec.name << " " << static_cast<int>(latent);
+      // The next step knows nothing of it.
+      Parameters again = before.clone();
+      const auto plain = ReferenceNetwork<double>(spec, as<double>(again.values())).gradient(batch, {});
+      static_cast<void>(engine->gradient(again, laid_out(batch, engine->layout()), gradient));
+      EXPECT_LT(relative_error(gradient, plain.gradient), 1e-5) << spec.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, Layers, testing::Values(EngineKind::native, EngineKind::torch),
+                         [](const auto& tested) { return tested.param == EngineKind::native ? "native" : "torch"; });
+
+}  // namespace
+}  // namespace feroma
