@@ -58,7 +58,7 @@ class ToyEngine final : public Engine {
   [[nodiscard]] Activations forward(const Parameters& params, const Batch& batch, Latent) override {
     const auto width = static_cast<std::size_t>(spec_.input.size());
     const auto classes = static_cast<std::size_t>(spec_.classes);
-    Activations out{batch.size, spec_.classes, spec_.input.size(), {}, batch.inputs};
+    Activations out{batch.size, spec_.classes, spec_.input.size(), {}, {batch.inputs.begin(), batch.inputs.end()}};
     const auto values = params.values();
     for (std::size_t i = 0; i < static_cast<std::size_t>(batch.size); ++i) {
       for (std::size_t u = 0; u < classes; ++u) {

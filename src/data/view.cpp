@@ -8,9 +8,7 @@
 namespace feroma {
 namespace {
 
-constexpr std::size_t kLanes = 64;
-/// Pixels handled at a time: 128 x 64 bytes of scratch stay in the first-level cache.
-constexpr std::size_t kTilePixels = 128;
+constexpr auto kLanes = static_cast<std::size_t>(kBatchLanes);
 constexpr float kWhite = 255.0F;
 
 using PixelMap = std::vector<std::uint32_t>;
@@ -119,49 +117,40 @@ void write_sample(const Assembler& assembler, const Source& source, int channels
   }
 }
 
-using Tile = std::array<std::uint8_t, kTilePixels * kLanes>;
-using LaneBytes = std::array<std::uint8_t, kLanes>;
-
-/// Puts `count` pixels of every lane side by side.
-void gather_tile(std::span<const Source> lanes, std::size_t channel_offset, std::size_t first, std::size_t count,
-                 Tile& tile) {
+/// One row of a channel, all samples of a group side by side.
+void gather_row(std::span<const Source> lanes, std::size_t channel_offset, std::size_t first, std::span<float> out) {
+  const std::array<float, 256>& value = byte_values();
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const std::uint8_t* pixels = lanes[lane].pixels + channel_offset;
-    const std::uint32_t* map = lanes[lane].map + first;
-    for (std::size_t p = 0; p < count; ++p) {
-      tile[p * kLanes + lane] = pixels[map[p]];
+    const std::uint8_t* const pixels = lanes[lane].pixels + channel_offset;
+    const std::uint32_t* const map = lanes[lane].map + first;
+    for (std::size_t x = 0; x < out.size() / kLanes; ++x) {
+      out[x * kLanes + lane] = value[pixels[map[x]]];
     }
   }
 }
 
-/// A tinted lane is or-ed with 255, which is white whatever the pixel was; the loop stays free of branches.
-void convert_tile(const Tile& tile, const LaneBytes& tint_mask, std::size_t count, std::span<float> out) {
-  for (std::size_t p = 0; p < count; ++p) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const auto byte = static_cast<std::uint8_t>(tile[p * kLanes + lane] | tint_mask[lane]);
-      out[p * kLanes + lane] = static_cast<float>(byte) / kWhite;
-    }
-  }
-}
-
-void write_block(const Assembler& assembler, std::span<const Source> lanes, int channels, std::span<float> out) {
-  std::vector<LaneBytes> tint_masks(static_cast<std::size_t>(channels), LaneBytes{});
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    if (lanes[lane].tint >= 0) {
-      tint_masks[static_cast<std::size_t>(lanes[lane].tint)][lane] = 255;
-    }
-  }
-  const std::size_t plane = assembler.plane();
-  Tile tile{};
-  for (std::size_t first = 0; first < plane; first += kTilePixels) {
-    const std::size_t count = std::min(kTilePixels, plane - first);
-    for (int channel = 0; channel < channels; ++channel) {
-      // All channels of a gray picture share one gathered tile.
+/// Writes the rows of one group; lanes without a sample and border columns stay as they are (zero).
+void write_group(const Assembler& assembler, std::span<const Source> lanes, SampleShape shape, int border,
+                 std::span<float> out) {
+  const auto width = static_cast<std::size_t>(shape.width);
+  const auto height = static_cast<std::size_t>(shape.height);
+  const std::size_t stride = (width + 2 * static_cast<std::size_t>(border)) * kLanes;
+  const std::size_t channel_stride = height * stride;
+  std::vector<float> row(width * kLanes);
+  for (std::size_t y = 0; y < height; ++y) {
+    for (int channel = 0; channel < shape.channels; ++channel) {
+      // All channels of a gray picture share one gathered row.
       if (channel == 0 || !assembler.gray_source()) {
-        gather_tile(lanes, assembler.channel_offset(channel), first, count, tile);
+        gather_row(lanes, assembler.channel_offset(channel), y * width, row);
       }
-      const std::size_t at = (static_cast<std::size_t>(channel) * plane + first) * kLanes;
-      convert_tile(tile, tint_masks[static_cast<std::size_t>(channel)], count, out.subspan(at, count * kLanes));
+      float* const to = out.data() + static_cast<std::size_t>(channel) * channel_stride + y * stride +
+                        static_cast<std::size_t>(border) * kLanes;
+      std::copy(row.begin(), row.end(), to);
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+        for (std::size_t x = 0; lanes[lane].tint == channel && x < width; ++x) {
+          to[x * kLanes + lane] = 1.0F;
+        }
+      }
     }
   }
 }
@@ -191,22 +180,19 @@ Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayo
       batch.labels.push_back(view.label(position));
     }
   }
-  switch (layout) {
+  batch.inputs.resize(layout.size(view.shape, batch.size));
+  const std::span<float> inputs = batch.inputs;
+  switch (layout.kind) {
     case BatchLayout::sample_major:
-      batch.inputs.resize(order.size() * sample_size);
       for (std::size_t i = 0; i < sources.size(); ++i) {
-        write_sample(assembler, sources[i], view.shape.channels,
-                     std::span(batch.inputs).subspan(i * sample_size, sample_size));
+        write_sample(assembler, sources[i], view.shape.channels, inputs.subspan(i * sample_size, sample_size));
       }
       break;
     case BatchLayout::sample_innermost: {
-      const std::size_t blocks = (order.size() + kLanes - 1) / kLanes;
-      batch.inputs.resize(blocks * sample_size * kLanes);
-      for (std::size_t block = 0; block < blocks; ++block) {
-        const std::size_t first = block * kLanes;
-        const std::size_t count = std::min(kLanes, sources.size() - first);
-        write_block(assembler, std::span(sources).subspan(first, count), view.shape.channels,
-                    std::span(batch.inputs).subspan(first * sample_size, kLanes * sample_size));
+      const std::size_t group_size = layout.size(view.shape, 1);
+      for (std::size_t first = 0; first < sources.size(); first += kLanes) {
+        write_group(assembler, std::span(sources).subspan(first, std::min(kLanes, sources.size() - first)), view.shape,
+                    layout.border, inputs.subspan(first / kLanes * group_size, group_size));
       }
       break;
     }

@@ -7,17 +7,6 @@
 namespace feroma {
 namespace {
 
-constexpr std::size_t kLanes = 64;
-
-std::size_t stored_samples(const Batch& batch) {
-  const auto size = static_cast<std::size_t>(batch.size);
-  switch (batch.layout) {
-    case BatchLayout::sample_major: return size;
-    case BatchLayout::sample_innermost: return (size + kLanes - 1) / kLanes * kLanes;
-  }
-  unreachable();
-}
-
 void require_labels(const ModelSpec& spec, const Batch& batch) {
   require(batch.labels.size() == static_cast<std::size_t>(batch.size), ErrorCode::invalid_data,
           "[engine] {} samples need as many labels, got {}", batch.size, batch.labels.size());
@@ -39,13 +28,14 @@ void require_targets(const ModelSpec& spec, const Batch& batch) {
 }  // namespace
 
 void require_batch(const ModelSpec& spec, BatchLayout layout, const Batch& batch) {
-  require(batch.layout == layout, ErrorCode::internal, "[engine] the batch must have layout {}, got {}",
-          static_cast<int>(layout), static_cast<int>(batch.layout));
+  require(batch.layout == layout, ErrorCode::internal,
+          "[engine] the batch must have layout {} with a border of {}, got {} with {}", static_cast<int>(layout.kind),
+          layout.border, static_cast<int>(batch.layout.kind), batch.layout.border);
   require(batch.shape == spec.input, ErrorCode::invalid_data,
           "[engine] {} takes samples of {} x {} x {}, got {} x {} x {}", spec.name, spec.input.channels,
           spec.input.height, spec.input.width, batch.shape.channels, batch.shape.height, batch.shape.width);
   require(batch.size >= 1, ErrorCode::internal, "[engine] a batch needs at least one sample, got {}", batch.size);
-  const std::size_t expected = stored_samples(batch) * static_cast<std::size_t>(spec.input.size());
+  const std::size_t expected = layout.size(spec.input, batch.size);
   require(batch.inputs.size() == expected, ErrorCode::invalid_data, "[engine] {} samples need {} values, got {}",
           batch.size, expected, batch.inputs.size());
 }

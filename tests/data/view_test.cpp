@@ -79,7 +79,7 @@ TEST(Assemble, GivesExactlyByteOver255) {
   const Batch innermost = assemble(one.view(1), order, BatchLayout::sample_innermost);
   for (std::size_t i = 0; i < 256; ++i) {
     EXPECT_EQ(major.inputs[i], static_cast<float>(i) / 255.0F);
-    EXPECT_EQ(innermost.inputs[i * 64], static_cast<float>(i) / 255.0F);
+    EXPECT_EQ(innermost.inputs[i * 16], static_cast<float>(i) / 255.0F);
   }
 }
 
@@ -91,7 +91,7 @@ TEST(Assemble, UsesTheRecipeOfTheSourceClass) {
   const std::vector<std::uint32_t> order{2, 1, 0};
   const Batch batch = assemble(view, order, BatchLayout::sample_major);
   const auto level = [](int byte) { return static_cast<float>(byte) / 255.0F; };
-  EXPECT_EQ(batch.inputs, (std::vector<float>{level(2), level(1), level(4), level(3), level(1), level(2)}));
+  EXPECT_EQ(batch.inputs, (AlignedVector{level(2), level(1), level(4), level(3), level(1), level(2)}));
   EXPECT_EQ(batch.labels, (std::vector<std::int32_t>{0, 0, 1}));
   EXPECT_EQ(view.label(0), 1);
 }
@@ -114,11 +114,11 @@ TEST(Assemble, FillsUnusedLanesWithZerosEvenUnderATint) {
   const OnePicture one({1, 1, 2}, {10, 20}, {0, 0});
   const std::vector<std::uint32_t> order{0, 0};
   const Batch batch = assemble(one.view(3), order, BatchLayout::sample_innermost);
-  ASSERT_EQ(batch.inputs.size(), 64U * 3 * 2);
+  ASSERT_EQ(batch.inputs.size(), 16U * 3 * 2);
   EXPECT_EQ(batch.inputs[0], 1.0F);
   EXPECT_EQ(batch.inputs[1], 1.0F);
   for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
-    if (i % 64 >= 2) {
+    if (i % 16 >= 2) {
       ASSERT_EQ(batch.inputs[i], 0.0F) << i;
     }
   }
@@ -180,14 +180,19 @@ RC_GTEST_PROP(AssembleProperty, BothLayoutsHoldTheSameSamples, ()) {
   const auto size = *rc::gen::inRange<std::size_t>(1, 150);
   const auto order = *rc::gen::container<std::vector<std::uint32_t>>(size, rc::gen::inRange<std::uint32_t>(0, 20));
   const Batch major = assemble(view, order, BatchLayout::sample_major);
-  const Batch innermost = assemble(view, order, BatchLayout::sample_innermost);
+  const int border = *rc::gen::inRange(0, 4);
+  const Batch innermost = assemble(view, order, {BatchLayout::sample_innermost, border});
   const auto values = static_cast<std::size_t>(view.shape.size());
   RC_ASSERT(major.labels == innermost.labels);
-  RC_ASSERT(innermost.inputs.size() == (order.size() + 63) / 64 * 64 * values);
-  for (std::size_t i = 0; i < (order.size() + 63) / 64 * 64; ++i) {
-    for (std::size_t v = 0; v < values; ++v) {
-      const float expected = i < order.size() ? major.inputs[i * values + v] : 0.0F;
-      RC_ASSERT(innermost.inputs[(i / 64) * values * 64 + v * 64 + i % 64] == expected);
+  const auto columns = static_cast<std::size_t>(side + 2 * border);
+  const std::size_t group = static_cast<std::size_t>(3 * side) * columns * 16;
+  RC_ASSERT(innermost.inputs.size() == (order.size() + 15) / 16 * group);
+  for (std::size_t i = 0; i < (order.size() + 15) / 16 * 16; ++i) {
+    for (std::size_t p = 0; p < static_cast<std::size_t>(3 * side) * columns; ++p) {
+      const auto x = static_cast<int>(p % columns) - border;
+      const bool inside = i < order.size() && x >= 0 && x < side;
+      const std::size_t v = p / columns * static_cast<std::size_t>(side) + static_cast<std::size_t>(std::max(x, 0));
+      RC_ASSERT(innermost.inputs[i / 16 * group + p * 16 + i % 16] == (inside ? major.inputs[i * values + v] : 0.0F));
     }
   }
 }

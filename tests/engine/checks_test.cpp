@@ -27,14 +27,19 @@ TEST(RequireBatch, AcceptsWhatFits) {
   EXPECT_NO_THROW(require_objective(kSpec, two_samples(), {}));
 }
 
-TEST(RequireBatch, CountsWholeBlocksInTheSampleInnermostLayout) {
+TEST(RequireBatch, CountsWholeGroupsAndBordersInTheSampleInnermostLayout) {
   Batch batch = two_samples();
   batch.layout = BatchLayout::sample_innermost;
-  batch.inputs.assign(4 * 64, 0.0F);
+  batch.inputs.assign(4 * 16, 0.0F);
   EXPECT_NO_THROW(require_batch(kSpec, BatchLayout::sample_innermost, batch));
-  batch.size = 65;
-  expect_error(ErrorCode::invalid_data, "need 512 values, got 256",
+  batch.size = 17;
+  expect_error(ErrorCode::invalid_data, "need 128 values, got 64",
                [&] { require_batch(kSpec, BatchLayout::sample_innermost, batch); });
+  batch.size = 2;
+  const BatchLayout bordered(BatchLayout::sample_innermost, 1);
+  expect_error(ErrorCode::internal, "with a border of 1, got 1 with 0", [&] { require_batch(kSpec, bordered, batch); });
+  batch.layout = bordered;
+  expect_error(ErrorCode::invalid_data, "need 128 values, got 64", [&] { require_batch(kSpec, bordered, batch); });
 }
 
 TEST(RequireBatch, RefusesAnotherLayoutShapeSizeOrLength) {

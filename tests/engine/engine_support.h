@@ -34,16 +34,17 @@ inline Batch random_batch(const ModelSpec& spec, int size, std::uint64_t seed) {
 /// The same samples in another layout; `batch` is sample-major.
 inline Batch laid_out(const Batch& batch, BatchLayout layout) {
   Batch turned = batch;
-  if (layout == BatchLayout::sample_innermost) {
-    constexpr std::size_t kLanes = 64;
-    turned.layout = layout;
-    const auto size = static_cast<std::size_t>(batch.shape.size());
-    const auto samples = static_cast<std::size_t>(batch.size);
-    turned.inputs.assign((samples + kLanes - 1) / kLanes * kLanes * size, 0.0F);
-    for (std::size_t sample = 0; sample < samples; ++sample) {
-      const std::size_t first = sample / kLanes * kLanes * size + sample % kLanes;
-      for (std::size_t i = 0; i < size; ++i) {
-        turned.inputs[first + i * kLanes] = batch.inputs[sample * size + i];
+  turned.layout = layout;
+  if (layout.kind == BatchLayout::sample_innermost) {
+    const int columns = batch.shape.width + 2 * layout.border;
+    const std::size_t group = layout.size(batch.shape, 1);
+    turned.inputs.assign(layout.size(batch.shape, batch.size), 0.0F);
+    for (int sample = 0; sample < batch.size; ++sample) {
+      for (int i = 0; i < batch.shape.size(); ++i) {
+        const int pixel = i / batch.shape.width * columns + layout.border + i % batch.shape.width;
+        const auto to = static_cast<std::size_t>(sample / kBatchLanes) * group +
+                        static_cast<std::size_t>(pixel * kBatchLanes + sample % kBatchLanes);
+        turned.inputs[to] = batch.inputs[static_cast<std::size_t>(sample * batch.shape.size() + i)];
       }
     }
   }

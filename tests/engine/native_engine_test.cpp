@@ -312,7 +312,7 @@ TEST(NativeEngine, WrongInputIsAnErrorNotACrash) {
   const auto engine = make_engine(EngineKind::native, spec);
   Parameters params = initialise(spec, Rng(1));
   std::vector<float> gradient(params.size());
-  const Batch good = laid_out(random_batch(spec, 2, 1), BatchLayout::sample_innermost);
+  const Batch good = laid_out(random_batch(spec, 2, 1), engine->layout());
 
   Batch batch = good;
   batch.labels[0] = 3;

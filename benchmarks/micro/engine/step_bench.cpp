@@ -16,7 +16,7 @@ Batch make_batch(const ModelSpec& spec, BatchLayout layout) {
   batch.size = kBatch;
   batch.shape = spec.input;
   batch.layout = layout;
-  for (int i = 0; i < kBatch * spec.input.size(); ++i) {
+  for (std::size_t i = 0; i < layout.size(spec.input, kBatch); ++i) {
     batch.inputs.push_back(static_cast<float>(rng.uniform()));
   }
   for (int i = 0; i < kBatch; ++i) {

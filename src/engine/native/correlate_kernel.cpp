@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "engine/native/kernels.h"
 #include "engine/native/targets.h"
@@ -214,19 +215,52 @@ bool takes_all_columns(const Correlation& task, int x, int pixels) {
   return first + pixels - 1 >= 0 && first + task.kernel_width <= task.in_extent.width;
 }
 
+/// Neighbouring pixels of a row that one tile covers.
+struct Span {
+  int column;
+  int pixels;
+  bool whole;
+};
+
+/**
+ * Cuts a row into tiles. Where only part of the kernel reaches the picture, tiles are narrow: a tap is taken for all
+ * pixels of a tile, also for those where it meets the zero border.
+ */
+std::vector<Span> cut_row(const Correlation& task) {
+  constexpr int kEdgePixels = 2;
+  const int width = task.out_extent.width;
+  const int left = std::clamp(task.padding_columns, 0, width);
+  const int right =
+      std::clamp(task.in_extent.width + task.padding_columns - task.kernel_width + 1, left, std::max(left, width));
+  std::vector<Span> spans;
+  const auto cut = [&](int begin, int end, int most) {
+    for (int x = begin, pixels = 0; x < end; x += pixels) {
+      pixels = piece(end - x, most);
+      spans.push_back({x, pixels, takes_all_columns(task, x, pixels)});
+    }
+  };
+  if (left < kEdgePixels && width - right < kEdgePixels) {
+    cut(0, width, kPixels);
+  } else {
+    cut(0, left, std::min(kEdgePixels, kPixels));
+    cut(left, right, kPixels);
+    cut(right, width, std::min(kEdgePixels, kPixels));
+  }
+  return spans;
+}
+
 void Correlate(const Correlation& task) {
   const bool wide =
       task.kernel_width == kFixedColumns && task.in_tap == kGroupLanes && task.in_strides.column == kGroupLanes;
+  const std::vector<Span> spans = cut_row(task);
   int outputs = 0;
   for (int o = 0; o < task.out_extent.channels; o += outputs) {
     outputs = piece(task.out_extent.channels - o, kOutputs);
     const RunTile* const any = find_tiles<0>(outputs);
     const RunTile* const whole = wide ? find_tiles<kFixedColumns>(outputs) : any;
     for (int y = 0; y < task.out_extent.height; ++y) {
-      int pixels = 0;
-      for (int x = 0; x < task.out_extent.width; x += pixels) {
-        pixels = piece(task.out_extent.width - x, kPixels);
-        (takes_all_columns(task, x, pixels) ? whole : any)[pixels - 1](task, {o, y, x});
+      for (const Span& span : spans) {
+        (span.whole ? whole : any)[span.pixels - 1](task, {o, y, span.column});
       }
     }
   }

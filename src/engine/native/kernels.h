@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "feroma/core/batch.h"
+
 namespace feroma::detail {
 
 /**
@@ -11,7 +13,7 @@ namespace feroma::detail {
  * one AVX-512 vector, two of AVX2 or four of NEON, and every lane is one sample, so the vector width never changes the
  * order of an addition.
  */
-constexpr int kGroupLanes = 16;
+constexpr int kGroupLanes = kBatchLanes;
 constexpr int kBlockLanes = 64;
 constexpr int kBlockGroups = kBlockLanes / kGroupLanes;
 /// Most output pixels that one register tile covers; a tile may read this many minus one columns beside a row.
@@ -100,9 +102,6 @@ constexpr std::size_t kBlockedBytes = 16;
 void pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked);
 /// The gradient of the picture, zero where `blocked` says so.
 void pool_gradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient);
-
-/// Copies neighbouring pixels of the batch layout, 64 lanes each, to the groups they belong to.
-void split_groups(const float* block, int pixels, int groups, float* out, std::ptrdiff_t group_stride);
 
 /// Turns [channel][row][column][16] into [row][column][16][channel], with zero rows and columns around the picture and
 /// channels filled up to a multiple of 16.

@@ -15,11 +15,6 @@ using detail::kBlockLanes;
 using detail::kGroupLanes;
 using detail::Mode;
 
-std::span<const float> block_of(const Batch& batch, int block) {
-  const auto size = static_cast<std::size_t>(batch.shape.size() * kBlockLanes);
-  return std::span(batch.inputs).subspan(static_cast<std::size_t>(block) * size, size);
-}
-
 class NativeEngine final : public Engine {
  public:
   explicit NativeEngine(const ModelSpec& spec)
@@ -29,7 +24,9 @@ class NativeEngine final : public Engine {
         targets_(static_cast<std::size_t>(spec.classes * kGroupLanes)) {}
 
   std::string_view name() const override { return "native"; }
-  BatchLayout layout() const override { return BatchLayout::sample_innermost; }
+  BatchLayout layout() const override {
+    return {BatchLayout::sample_innermost, network_.plan().tensors.front().border};
+  }
 
   double gradient(Parameters& params, const Batch& batch, const Objective& objective,
                   std::span<float> gradient) override {
@@ -76,7 +73,7 @@ class NativeEngine final : public Engine {
   }
 
  private:
-  /// Neighbouring samples of a batch; a pass starts at a block of 64.
+  /// Neighbouring samples of a batch; a pass starts at a group.
   struct Samples {
     int first;
     int count;
@@ -89,9 +86,7 @@ class NativeEngine final : public Engine {
 
   void pass(const Parameters& params, const Batch& batch, Samples samples, Mode mode) {
     network_.begin(samples.count);
-    for (int sample = 0; sample < samples.count; sample += kBlockLanes) {
-      network_.set_input(block_of(batch, (samples.first + sample) / kBlockLanes), sample / kGroupLanes);
-    }
+    network_.set_input(std::span(batch.inputs).subspan(layout().size(spec_.input, samples.first)));
     network_.forward(params.values(), mode);
   }
 

@@ -61,7 +61,7 @@ void Network::allocate() {
   };
   for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
     const std::size_t size = plan_.tensors[i].group_size();
-    activations_.push_back(values(size, keeps_activation(i)));
+    activations_.push_back(i > 0 ? values(size, keeps_activation(i)) : Values{{}, size});
     gradients_.push_back(i > plan_.first_trained ? values(size, keeps_gradient(i)) : Values{});
   }
   sums_.clear();
@@ -129,6 +129,10 @@ void Network::allocate_step(std::size_t step) {
 // ---- Places ----
 
 float* Network::activation(std::size_t tensor, int group) const {
+  if (tensor == 0) {  // the batch itself; steps only read their input
+    return const_cast<float*>(input_) + static_cast<std::size_t>(group) * plan_.tensors[0].group_size() +
+           plan_.tensors[0].first_pixel();
+  }
   const Values& values = activations_[tensor];
   return values.floats.data() + static_cast<std::size_t>(group) * values.group_stride +
          plan_.tensors[tensor].first_pixel();
@@ -186,21 +190,6 @@ void Network::begin(int samples) {
     allocate();
   }
   injection_.active = false;
-}
-
-void Network::set_input(std::span<const float> block, int first_group) {
-  const Tensor& input = plan_.tensors.front();
-  const Strides strides = input.strides();
-  const int groups = std::min(kBlockGroups, groups_ - first_group);
-  const auto group_stride = static_cast<std::ptrdiff_t>(activations_.front().group_stride);
-  const float* from = block.data();
-  for (int channel = 0; channel < input.extent.channels; ++channel) {
-    for (int y = 0; y < input.extent.height; ++y) {
-      const std::ptrdiff_t row = channel * strides.channel + y * strides.row;
-      split_groups(from, input.extent.width, groups, activation(0, first_group) + row, group_stride);
-      from += input.extent.width * kBlockLanes;
-    }
-  }
 }
 
 std::span<const float> Network::packed(std::size_t tensor, int group) const {

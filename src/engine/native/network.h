@@ -37,8 +37,8 @@ class Network {
   [[nodiscard]] const Plan& plan() const { return plan_; }
   /// Makes room for a pass over so many samples.
   void begin(int samples);
-  /// Takes one block of the batch layout [channel][row][column][64], whose samples are first_group's and following.
-  void set_input(std::span<const float> block, int first_group);
+  /// Reads the samples of the pass from here: groups of [channel][row][column][16] with the first tensor's border.
+  void set_input(std::span<const float> groups) { input_ = groups.data(); }
   void forward(std::span<const float> params, Mode mode);
   /// A tensor's values of one group, [feature][16]; only packed tensors can be read.
   [[nodiscard]] std::span<const float> packed(std::size_t tensor, int group) const;
@@ -135,6 +135,7 @@ class Network {
   std::vector<std::vector<std::uint8_t>> blocked_;  ///< one per step: where the ReLU before a pooling step said no
   Injection injection_;
   int capacity_ = kBlockGroups;  ///< groups there is memory for
+  const float* input_ = nullptr;
   int samples_ = 0;
   int groups_ = 0;
 };

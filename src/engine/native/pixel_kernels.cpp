@@ -148,19 +148,6 @@ void PoolGradient(const Pooling& task, const float* out_gradient, const std::uin
   }
 }
 
-void SplitGroups(const float* HWY_RESTRICT block, int pixels, int groups, float* HWY_RESTRICT out,
-                 std::ptrdiff_t group_stride) {
-  const Tag d;
-  for (int pixel = 0; pixel < pixels; ++pixel) {
-    for (int group = 0; group < groups; ++group) {
-      for (int lane = 0; lane < kGroupLanes; lane += kVecLanes) {
-        const Vec x = hn::LoadU(d, block + pixel * kBlockLanes + group * kGroupLanes + lane);
-        hn::Store(x, d, out + group * group_stride + pixel * kGroupLanes + lane);
-      }
-    }
-  }
-}
-
 constexpr int kQuad = 4;
 
 /// Four channels of four lanes become four lanes of four channels.
@@ -226,7 +213,6 @@ namespace feroma::detail {
 HWY_EXPORT(AddPixels);
 HWY_EXPORT(Pool);
 HWY_EXPORT(PoolGradient);
-HWY_EXPORT(SplitGroups);
 HWY_EXPORT(Transpose);
 
 void add_pixels(const float* in, Extent extent, Strides strides, float* sums) {
@@ -239,10 +225,6 @@ void pool(const Pooling& task, const float* in, bool rectify, float* out, std::u
 
 void pool_gradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient) {
   HWY_DYNAMIC_DISPATCH(PoolGradient)(task, out_gradient, blocked, in_gradient);
-}
-
-void split_groups(const float* block, int pixels, int groups, float* out, std::ptrdiff_t group_stride) {
-  HWY_DYNAMIC_DISPATCH(SplitGroups)(block, pixels, groups, out, group_stride);
 }
 
 void transpose(const Transposition& task, const float* in, float* out) {
