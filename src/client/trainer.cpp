@@ -52,19 +52,6 @@ void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
 
 }  // namespace
 
-void sgd_step(std::span<float> params, std::span<float> velocity, std::span<const float> gradient, double learning_rate,
-              double momentum) {
-  require(velocity.size() == params.size() && gradient.size() == params.size(), ErrorCode::internal,
-          "[sgd] {} parameters need as many velocities and gradients, got {} and {}", params.size(), velocity.size(),
-          gradient.size());
-  const auto rate = static_cast<float>(learning_rate);
-  const auto keep = static_cast<float>(momentum);
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    velocity[i] = keep * velocity[i] + gradient[i];
-    params[i] -= rate * velocity[i];
-  }
-}
-
 double Trainer::fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks) {
   return epochs(params, view, options, hooks, [&](int epoch) {
     return rng.derive("epoch", static_cast<std::uint64_t>(epoch)).permutation(view.size());

@@ -11,6 +11,7 @@
 #include "feroma/core/rng.h"
 #include "feroma/data/view.h"
 #include "feroma/engine/engine.h"
+#include "feroma/engine/sgd.h"
 #include "feroma/metrics/tally.h"
 #include "feroma/models/parameters.h"
 
@@ -37,10 +38,6 @@ struct FitHooks {
   std::span<const float> sample_weights;  ///< one per training sample, divided by the batch size
   std::function<void(std::span<const float> params, std::span<float> gradient)> edit_gradient;
 };
-
-/// velocity = momentum * velocity + gradient; params -= learning_rate * velocity (PyTorch's SGD).
-void sgd_step(std::span<float> params, std::span<float> velocity, std::span<const float> gradient, double learning_rate,
-              double momentum);
 
 /// The one local training loop, on one engine. Not shared between threads.
 class Trainer {

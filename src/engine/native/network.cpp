@@ -241,10 +241,13 @@ void Network::forward_step(std::size_t step, int group, std::span<const float> p
 }
 
 void Network::clear_sums() {
-  for (Sums& sums : sums_) {
-    sums.biases.clear_();
-    sums.weights.clear_();
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    sums_[i].biases.clear_();
+    if (plan_.steps[i].kind != StepKind::linear) {  // the first pass overwrites those
+      sums_[i].weights.clear_();
+    }
   }
+  first_pass_ = true;
 }
 
 void Network::backward(std::span<const float> params) {
@@ -261,6 +264,7 @@ void Network::backward(std::span<const float> params) {
       }
     }
   }
+  first_pass_ = false;
 }
 
 void Network::backward_step(std::size_t step, int group, std::span<const float> params) {

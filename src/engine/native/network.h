@@ -47,6 +47,7 @@ class Network {
   /// A gradient [feature][16] of one group that `backward` adds when it reaches the tensor.
   void inject(std::size_t tensor, int group, std::span<const float> values);
 
+  /// The next `backward` is the first of a gradient.
   void clear_sums();
   /// Adds the gradient of the samples that went through `forward` last.
   void backward(std::span<const float> params);
@@ -136,6 +137,7 @@ class Network {
   Injection injection_;
   int capacity_ = kBlockGroups;  ///< groups there is memory for
   const float* input_ = nullptr;
+  bool first_pass_ = true;
   int samples_ = 0;
   int groups_ = 0;
 };

@@ -164,7 +164,7 @@ void Network::backward_linear(std::size_t step, std::span<const float> params) {
   weights.weight_out = kGroupLanes;
   weights.weight_strides = {out_stride, 0, 1};
   weights.kernel_width = kGroupLanes;
-  weights.finish.accumulate = true;
+  weights.finish.accumulate = !first_pass_;
   correlate(weights);
 
   if (step > plan_.first_trained) {

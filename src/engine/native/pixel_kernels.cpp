@@ -192,6 +192,43 @@ HWY_INLINE void transpose_pixel(const Transposition& task, const float* HWY_REST
   }
 }
 
+/// One sum by halves.
+HWY_INLINE float reduce_one(const float* sums) {
+  float lanes[kGroupLanes];
+  std::copy(sums, sums + kGroupLanes, lanes);
+  for (int half = kGroupLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      lanes[lane] += lanes[lane + half];
+    }
+  }
+  return lanes[0];
+}
+
+/// Four sums at a time: 16 lanes become 4 as vectors, and a transposed quad brings the last halves side by side.
+void ReduceLanes(const float* sums, float* out, std::size_t count) {
+  std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, kQuad> d;
+  alignas(16) float quads[kQuad * kQuad];
+  alignas(16) float turned[kQuad * kQuad];
+  for (; i + kQuad <= count; i += kQuad) {
+    for (int k = 0; k < kQuad; ++k) {
+      const float* const from = sums + (i + static_cast<std::size_t>(k)) * kGroupLanes;
+      const auto low = hn::Add(hn::Load(d, from), hn::Load(d, from + 2 * kQuad));
+      const auto high = hn::Add(hn::Load(d, from + kQuad), hn::Load(d, from + 3 * kQuad));
+      hn::Store(hn::Add(low, high), d, quads + k * kQuad);
+    }
+    transpose_quad(quads, kQuad, turned, kQuad);
+    const auto even = hn::Add(hn::Load(d, turned), hn::Load(d, turned + 2 * kQuad));
+    const auto odd = hn::Add(hn::Load(d, turned + kQuad), hn::Load(d, turned + 3 * kQuad));
+    hn::StoreU(hn::Add(even, odd), d, out + i);
+  }
+#endif
+  for (; i < count; ++i) {
+    out[i] = reduce_one(sums + i * kGroupLanes);
+  }
+}
+
 void Transpose(const Transposition& task, const float* in, float* out) {
   const std::ptrdiff_t padded = (task.extent.channels + kGroupLanes - 1) / kGroupLanes * kGroupLanes;
   const std::ptrdiff_t pixel = padded * kGroupLanes;
@@ -214,6 +251,7 @@ HWY_EXPORT(AddPixels);
 HWY_EXPORT(Pool);
 HWY_EXPORT(PoolGradient);
 HWY_EXPORT(Transpose);
+HWY_EXPORT(ReduceLanes);
 
 void add_pixels(const float* in, Extent extent, Strides strides, float* sums) {
   HWY_DYNAMIC_DISPATCH(AddPixels)(in, extent, strides, sums);
@@ -232,17 +270,7 @@ void transpose(const Transposition& task, const float* in, float* out) {
 }
 
 void reduce_lanes(const float* sums, std::span<float> out) {
-  for (float& total : out) {
-    float lanes[kGroupLanes];
-    std::copy(sums, sums + kGroupLanes, lanes);
-    for (int half = kGroupLanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        lanes[lane] += lanes[lane + half];
-      }
-    }
-    total = lanes[0];
-    sums += kGroupLanes;
-  }
+  HWY_DYNAMIC_DISPATCH(ReduceLanes)(sums, out.data(), out.size());
 }
 
 }  // namespace feroma::detail
