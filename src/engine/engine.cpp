@@ -22,6 +22,14 @@ bool engine_available(EngineKind kind) {
   unreachable();
 }
 
+void require_engine(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::native: return;
+    case EngineKind::torch: require_torch(); return;
+  }
+  unreachable();
+}
+
 void prepare_worker_thread(EngineKind kind) {
   switch (kind) {
     case EngineKind::native: return;

@@ -2,18 +2,17 @@
 
 #include <memory>
 
+#include "engine/torch_module.h"
 #include "feroma/engine/engine.h"
 
 namespace feroma {
 
-/// Whether libtorch is built in.
+/// Whether the libtorch module lies where it belongs; loads nothing.
 [[nodiscard]] bool torch_available();
-/// float64 computes on the same float32 parameters and gives a float32 gradient; it is an oracle for tests.
-enum class Precision { float32, float64 };
-
-/// The libtorch engine; an `unsupported` error where it is not built in.
-[[nodiscard]] std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec,
-                                                        Precision precision = Precision::float32);
+/// Loads the libtorch module; an `unsupported` error that says why where it cannot.
+void require_torch();
+/// The libtorch engine.
+[[nodiscard]] std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec, Precision precision = Precision::float32);
 /// Keeps libtorch's operators on the calling thread.
 void prepare_torch_thread();
 

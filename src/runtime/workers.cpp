@@ -95,8 +95,7 @@ void Workers::run(std::size_t count, const std::function<void(std::size_t, Train
 }
 
 Workers::EngineFactory engine_factory(EngineKind kind, const ModelSpec& model) {
-  require(engine_available(kind), ErrorCode::unsupported,
-          "training.engine: this build has no libtorch; install libtorch-dev and build again, or use \"native\"");
+  require_engine(kind);
   return [kind, model] {
     prepare_worker_thread(kind);
     return make_engine(kind, model);

@@ -46,10 +46,12 @@ class Engine {
 
 enum class EngineKind { native, torch };
 
-/// Builds an engine for one worker. Asking for one that is not built in is an `unsupported` error.
+/// Builds an engine for one worker. Asking for one that is not there is an `unsupported` error.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(EngineKind kind, const ModelSpec& spec);
-/// Whether this build contains the engine.
+/// Whether the engine is built in or its module is installed; loads nothing.
 [[nodiscard]] bool engine_available(EngineKind kind);
+/// Loads the engine's module where it has one; an `unsupported` error that says why where it cannot.
+void require_engine(EngineKind kind);
 /// Called once by each worker thread before it uses an engine (libtorch: one intra-op thread).
 void prepare_worker_thread(EngineKind kind);
 

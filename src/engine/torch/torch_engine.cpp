@@ -1,5 +1,3 @@
-#include "engine/torch_engine.h"
-
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -7,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/checks.h"
+#include "engine/torch_module.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
@@ -231,15 +230,18 @@ class TorchEngine final : public Engine {
   at::ScalarType type_;
 };
 
-}  // namespace
+void use_one_thread() { at::set_num_threads(1); }
 
-bool torch_available() { return true; }
-
-std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec, Precision precision) {
-  prepare_torch_thread();
+std::unique_ptr<Engine> make_engine_on_one_thread(const ModelSpec& spec, Precision precision) {
+  use_one_thread();
   return std::make_unique<TorchEngine>(spec, precision);
 }
 
-void prepare_torch_thread() { at::set_num_threads(1); }
-
+}  // namespace
 }  // namespace feroma
+
+extern "C" [[gnu::visibility("default")]] const feroma::TorchModule* feroma_torch_module() {
+  static constexpr feroma::TorchModule kModule{FEROMA_VERSION, feroma::make_engine_on_one_thread,
+                                               feroma::use_one_thread};
+  return &kModule;
+}
