@@ -8,6 +8,8 @@
 #include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
+#include "feroma/core/options.h"
+#include "feroma/core/simd.h"
 #include "feroma/engine/engine.h"
 #include "terminal.h"
 #include "usage.h"
@@ -23,7 +25,7 @@ std::string version_text() {
   text += fmt::format("\nengines: native{}", engine_available(EngineKind::torch) ? ", torch" : "");
   text += fmt::format("\ndownloads (libcurl): {}", yes_no(info.downloads));
   text += fmt::format("\ncompiler: {}", info.compiler);
-  text += fmt::format("\nSIMD target: {}", info.simd_target);
+  text += fmt::format("\nSIMD target: {} (of {})", name_of(simd_target()), simd_target_names());
   return text;
 }
 

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "commands.h"
+#include "feroma/core/options.h"
 #include "feroma/core/settings.h"
+#include "feroma/core/simd.h"
 #include "feroma/report/console.h"
 #include "feroma/report/summary.h"
 #include "progress.h"
@@ -35,6 +37,7 @@ struct RunArguments {
   bool overwrite = false;
   bool dry_run = false;
   int threads = 0;
+  std::string simd;
   Format format = Format::text;
 };
 
@@ -67,6 +70,9 @@ void run(const RunArguments& arguments) {
   Settings settings = load_settings(arguments.config);
   for (const std::string& assignment : arguments.overrides) {
     apply_override(settings, assignment);
+  }
+  if (!arguments.simd.empty()) {
+    settings["training.simd"] = {arguments.simd, "--simd"};
   }
   const Experiment experiment = read_experiment(settings);
   const int threads =
@@ -109,6 +115,18 @@ void run(const RunArguments& arguments) {
   }
 }
 
+std::string known_simd(const std::string& name) {
+  bool known = name == name_of(SimdTarget::automatic);
+  for (const SimdTarget target : simd_targets()) {
+    known = known || name == name_of(target);
+  }
+  if (!known) {
+    throw CLI::ValidationError(
+        "--simd", fmt::format("must be auto or one of what this machine has ({}), got {}", simd_target_names(), name));
+  }
+  return name;
+}
+
 }  // namespace
 
 void add_run_command(CLI::App& app) {
@@ -122,6 +140,11 @@ void add_run_command(CLI::App& app) {
   command->add_flag("--overwrite", arguments->overwrite, "Replace an existing run")->excludes(resume);
   command->add_option("--threads", arguments->threads, "Worker threads (default: one per core)")
       ->check(CLI::Range(1, 1024));
+  command
+      ->add_option_function<std::string>(
+          "--simd", [arguments](const std::string& name) { arguments->simd = known_simd(name); },
+          "Instruction set of the kernels; this machine has " + simd_target_names())
+      ->option_text("TARGET [auto]");
   command->add_flag("--dry-run", arguments->dry_run, "Print clients, samples, steps, memory and time; run nothing");
   add_format_option(*command, arguments->format);
   command->footer("Example:\n  feroma run configs/demo.toml --set scenario.seed=7 --out runs/seed7");

@@ -1,5 +1,7 @@
 #include "aggregation/mix_kernel.h"
 
+#include "core/simd_targets.h"
+
 // Highway compiles this file once per target and picks the best one at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "aggregation/mix_kernel.cpp"

@@ -1,7 +1,6 @@
 #include "feroma/core/build_info.h"
 
 #include <fmt/core.h>
-#include <hwy/highway.h>
 
 namespace feroma {
 namespace {
@@ -14,20 +13,11 @@ std::string compiler_name() {
 #endif
 }
 
-/// Highway numbers its targets so that the lowest set bit is the best one.
-std::string best_simd_target() {
-  const std::int64_t supported = hwy::SupportedTargets();
-  return hwy::TargetName(supported & -supported);
-}
-
 }  // namespace
 
 BuildInfo build_info() {
-  return {.version = FEROMA_VERSION,
-          .commit = FEROMA_COMMIT,
-          .compiler = compiler_name(),
-          .downloads = FEROMA_DOWNLOADS,
-          .simd_target = best_simd_target()};
+  return {
+      .version = FEROMA_VERSION, .commit = FEROMA_COMMIT, .compiler = compiler_name(), .downloads = FEROMA_DOWNLOADS};
 }
 
 }  // namespace feroma

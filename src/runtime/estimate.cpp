@@ -39,6 +39,7 @@ double seconds_per_step(const Experiment& experiment, const ModelSpec& model, co
 }  // namespace
 
 RunEstimate estimate_run(const Experiment& experiment, int threads) {
+  use_simd(experiment.simd());
   const ScenarioOptions& scenario = experiment.scenario;
   const auto dataset = load_dataset(scenario.dataset, scenario.data_dir);
   Problems problems;

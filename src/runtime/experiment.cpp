@@ -1,5 +1,6 @@
 #include "feroma/runtime/experiment.h"
 
+#include <algorithm>
 #include <set>
 
 #include "feroma/data/catalog.h"
@@ -48,6 +49,14 @@ void check_names(const Experiment& experiment, Problems& problems) {
   report("training.model", [&] { static_cast<void>(make_model(experiment.training.model, {1, 32, 32}, 10)); });
 }
 
+void check_simd(SimdTarget wanted, Problems& problems) {
+  const std::vector<SimdTarget> here = simd_targets();
+  if (wanted != SimdTarget::automatic && std::find(here.begin(), here.end(), wanted) == here.end()) {
+    problems.add("training.simd must be auto or one of what this machine has ({}), got \"{}\"", simd_target_names(),
+                 name_of(wanted));
+  }
+}
+
 }  // namespace
 
 EngineKind Experiment::engine() const {
@@ -59,6 +68,10 @@ EngineKind Experiment::engine() const {
   unreachable();
 }
 
+SimdTarget Experiment::simd() const {
+  return training.simd == SimdTarget::automatic ? simd_targets().front() : training.simd;
+}
+
 Settings Experiment::resolved() const {
   Settings settings;
   write_settings(scenario, "scenario", settings);
@@ -66,6 +79,7 @@ Settings Experiment::resolved() const {
   if (concrete.engine == EngineChoice::automatic) {
     concrete.engine = EngineChoice::native;
   }
+  concrete.simd = simd();
   write_settings(concrete, "training", settings);
   write_settings(privacy, "privacy", settings);
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
@@ -104,6 +118,7 @@ Experiment read_experiment(const Settings& settings) {
     check_warmup(experiment.algorithms[i], i, experiment.scenario.rounds, problems);
   }
   check_names(experiment, problems);
+  check_simd(experiment.training.simd, problems);
   problems.locate(settings);
   problems.raise();
   experiment.given = settings;

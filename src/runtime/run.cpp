@@ -199,6 +199,7 @@ bool check_algorithms(const Experiment& experiment, const ModelSpec& model) {
 
 std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,
                                          const std::atomic<bool>& stop) {
+  use_simd(experiment.simd());
   return Run(experiment, options, stop)();
 }
 

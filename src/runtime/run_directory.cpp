@@ -13,6 +13,7 @@
 
 #include "feroma/core/build_info.h"
 #include "feroma/core/files.h"
+#include "feroma/core/simd.h"
 
 namespace feroma {
 namespace {
@@ -42,7 +43,8 @@ Json describe(const Experiment& experiment, int threads) {
   return {{"version", build.version},
           {"commit", build.commit},
           {"compiler", build.compiler},
-          {"simd_target", build.simd_target},
+          {"cpu_features", cpu_features()},
+          {"simd", name_of(experiment.simd())},
           {"engine", kEngineNames[static_cast<std::size_t>(experiment.engine())]},
           {"threads", threads},
           {"seeds", {experiment.scenario.seed}}};
@@ -90,7 +92,7 @@ Json read_manifest(const fs::path& path) {
 
 void check_same_build(const fs::path& path, const Json& now) {
   const Json then = read_manifest(path);
-  for (const char* key : {"version", "engine", "simd_target"}) {
+  for (const char* key : {"version", "engine", "simd"}) {
     require(then.contains(key) && then[key] == now[key], ErrorCode::invalid_config,
             "{}: --resume needs the same {}, the run has {}, this is {}", path.string(), key,
             then.value(key, Json()).dump(), now[key].dump());

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <array>
@@ -8,12 +7,14 @@
 #include <thread>
 
 #include "engine/native/kernels.h"
+#include "feroma/core/options.h"
 #include "feroma/core/rng.h"
 #include "feroma/engine/engine.h"
 #include "feroma/metrics/tally.h"
 #include "tests/engine/engine_support.h"
 #include "tests/engine/layer_specs.h"
 #include "tests/expect_error.h"
+#include "tests/only_simd.h"
 
 namespace feroma {
 namespace {
@@ -156,24 +157,8 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
-/// Limits Highway to some of this machine's instruction sets while it lives.
-class OnlyTargets {
- public:
-  explicit OnlyTargets(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  OnlyTargets(const OnlyTargets&) = delete;
-  OnlyTargets& operator=(const OnlyTargets&) = delete;
-  ~OnlyTargets() {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
-
 TEST(NativeEngine, VectorWidthDoesNotChangeABit) {
-  constexpr std::int64_t kNarrow = HWY_AVX2;
-  if ((hwy::SupportedTargets() & kNarrow) == 0 || (hwy::SupportedTargets() & HWY_AVX3) == 0) {
+  if (simd_targets().front() != SimdTarget::avx512) {
     GTEST_SKIP() << "this machine has no AVX-512: its bits are NOT compared with those of AVX2";
   }
   std::vector<ModelSpec> specs = odd_specs();
@@ -186,7 +171,7 @@ TEST(NativeEngine, VectorWidthDoesNotChangeABit) {
     const Parameters params = initialise(spec, Rng(11));
     const Batch batch = random_batch(spec, 90, 12);
     const Step wide = step_of(*engine, params, batch);
-    const OnlyTargets narrow(kNarrow);
+    const OnlySimd narrow(SimdTarget::avx2);
     const Step same = step_of(*engine, params, batch);
     EXPECT_TRUE(same_bits(wide.gradient, same.gradient)) << spec.name;
     EXPECT_EQ(wide.loss, same.loss) << spec.name;
@@ -199,9 +184,9 @@ TEST(NativeEngine, MachinesWithoutFusedProductsAgreeUpToRounding) {
   const Parameters params = initialise(spec, Rng(11));
   const Batch batch = random_batch(spec, 20, 12);
   const Step best = step_of(*engine, params, batch);
-  for (const std::int64_t target : {std::int64_t{HWY_SSE4}, std::int64_t{HWY_SCALAR}}) {
-    const OnlyTargets old(target);
-    EXPECT_LT(relative_distance(step_of(*engine, params, batch).gradient, best.gradient), 1e-5) << target;
+  for (const SimdTarget target : simd_targets()) {
+    const OnlySimd old(target);
+    EXPECT_LT(relative_distance(step_of(*engine, params, batch).gradient, best.gradient), 1e-5) << name_of(target);
   }
 }
 

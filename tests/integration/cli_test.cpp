@@ -15,6 +15,7 @@
 
 #include "feroma/core/options.h"
 #include "feroma/core/settings.h"
+#include "feroma/core/simd.h"
 #include "feroma/partition/scenario.h"
 
 namespace feroma {
@@ -105,6 +106,20 @@ TEST(Cli, VersionListsFeaturesCompilerAndSimdTarget) {
   EXPECT_TRUE(result.output.starts_with("feroma 0.")) << result.output;
   for (const char* part : {"engines: native", "downloads (libcurl): ", "compiler: ", "SIMD target: "}) {
     EXPECT_TRUE(contains(result.output, part)) << part << " is missing in:\n" << result.output;
+  }
+  const std::string target =
+      fmt::format("SIMD target: {} (of {})", name_of(simd_targets().front()), simd_target_names());
+  EXPECT_TRUE(contains(result.output, target)) << result.output;
+}
+
+TEST(Cli, AnUnknownOrForeignSimdTargetIsBadUsageThatListsThisMachines) {
+  for (const char* name : {"mmx", simd_targets().front() == SimdTarget::neon ? "avx2" : "neon"}) {
+    const Result result = feroma_cli(fmt::format("run x.toml --simd {}", name), Stream::err);
+    EXPECT_EQ(result.exit_code, 2) << name;
+    EXPECT_EQ(result.output,
+              fmt::format("feroma: --simd: must be auto or one of what this machine has ({}), got {}\nSee feroma run "
+                          "--help.\n",
+                          simd_target_names(), name));
   }
 }
 

@@ -12,6 +12,8 @@
 
 #include "feroma/core/files.h"
 #include "feroma/core/rng.h"
+#include "feroma/core/settings.h"
+#include "feroma/core/simd.h"
 #include "feroma/data/catalog.h"
 #include "tests/data/synthetic.h"
 
@@ -120,6 +122,20 @@ TEST_F(ResumeSlow, FiguresDoNotDependOnThreadsKillsOrInterrupts) {
     EXPECT_EQ(figures(out), expected) << "killed after " << after << " s";
     EXPECT_EQ(read_text(out / "clients.csv"), read_text(whole / "clients.csv"));
   }
+}
+
+TEST_F(ResumeSlow, FiguresDoNotDependOnTheVectorWidth) {
+  if (simd_targets().front() != SimdTarget::avx512) {
+    GTEST_SKIP() << "this machine has no AVX-512: a run on it is NOT compared with one on AVX2";
+  }
+  const fs::path wide = scratch.path() / "avx512";
+  const fs::path narrow = scratch.path() / "avx2";
+  ASSERT_EQ(run(wide, {"--simd", "avx512"}), 0);
+  ASSERT_EQ(run(narrow, {"--simd", "avx2"}), 0);
+  EXPECT_EQ(figures(narrow)["results"], figures(wide)["results"]);
+  EXPECT_EQ(read_text(narrow / "clients.csv"), read_text(wide / "clients.csv"));
+  EXPECT_EQ(std::get<std::string>(load_settings(narrow / "config.toml").at("training.simd").value), "avx2");
+  EXPECT_EQ(run(narrow, {"--resume", "--simd", "avx512"}), 2);
 }
 
 TEST_F(ResumeSlow, CtrlCExitsWithThreeAndResumes) {

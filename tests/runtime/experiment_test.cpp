@@ -43,6 +43,23 @@ TEST(Experiment, AGivenLabelIsKept) {
   EXPECT_EQ(read("[[algorithm]]\nname = 'feroma'\npreset = 'paper'\n").algorithms[0].label, "feroma-paper");
 }
 
+TEST(Experiment, ResolvesTheSimdTarget) {
+  EXPECT_EQ(std::get<std::string>(read(kMinimal).resolved().at("training.simd").value),
+            name_of(simd_targets().front()));
+  const std::string last(name_of(simd_targets().back()));
+  const Experiment experiment = read(std::string(kMinimal) + "[training]\nsimd = '" + last + "'\n");
+  EXPECT_EQ(std::get<std::string>(experiment.resolved().at("training.simd").value), last);
+}
+
+TEST(Experiment, RefusesASimdTargetOfAnotherMachineWithTheListOfThisOne) {
+  const bool arm = simd_targets().front() == SimdTarget::neon;
+  const std::string foreign = arm ? "avx2" : "neon";
+  expect_error(ErrorCode::invalid_config,
+               "my.toml:6: training.simd must be auto or one of what this machine has (" + simd_target_names() +
+                   "), got \"" + foreign + "\"",
+               [&] { return read(std::string(kMinimal) + "[training]\nsimd = '" + foreign + "'\n").scenario.clients; });
+}
+
 TEST(Experiment, LabelsAreUniqueWithinARun) {
   const Experiment experiment =
       read(std::string(kMinimal) + "[[algorithm]]\nname = 'fedavg'\nmomentum_reset = 'epoch'\n");

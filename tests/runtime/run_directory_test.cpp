@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "feroma/core/files.h"
 #include "tests/data/synthetic.h"
@@ -80,10 +81,33 @@ TEST_F(RunDirectoryTest, ResumeRefusesAnotherEngine) {
 TEST_F(RunDirectoryTest, ResumeRefusesAnotherSimdTarget) {
   make(Existing::refuse);
   std::string manifest = read_text(out / "manifest.json");
-  const std::size_t at = manifest.find("\"simd_target\": \"") + 16;
-  manifest.replace(at, manifest.find('"', at) - at, "beads");
+  const std::size_t at = manifest.find("\"simd\": \"") + 9;
+  manifest.replace(at, manifest.find('"', at) - at, "mmx");
   write_file_atomically(out / "manifest.json", manifest);
-  expect_refused(Existing::resume, "same simd_target, the run has \"beads\"");
+  expect_refused(Existing::resume,
+                 fmt::format("same simd, the run has \"mmx\", this is \"{}\"", name_of(simd_targets().front())));
+}
+
+TEST_F(RunDirectoryTest, ResumeNamesBothSimdTargetsWhereTheConfigSaysAnother) {
+  if (simd_targets().size() < 2) {
+    GTEST_SKIP() << "this machine has one SIMD target: resuming on another is NOT tested";
+  }
+  make(Existing::refuse);
+  Experiment other = experiment();
+  other.training.simd = simd_targets().back();
+  const std::string change = fmt::format("training.simd was \"{}\", now \"{}\"", name_of(simd_targets().front()),
+                                         name_of(simd_targets().back()));
+  expect_error(ErrorCode::invalid_config, change, [&] {
+    RunDirectory(out, Existing::resume, other, 2).finish();
+    return 0;
+  });
+}
+
+TEST_F(RunDirectoryTest, TheManifestNamesTargetAndCpuFeatures) {
+  make(Existing::refuse);
+  const auto manifest = nlohmann::json::parse(read_text(out / "manifest.json"));
+  EXPECT_EQ(manifest.at("simd"), std::string(name_of(simd_targets().front())));
+  EXPECT_EQ(manifest.at("cpu_features"), nlohmann::json(cpu_features()));
 }
 
 TEST_F(RunDirectoryTest, ResumeNamesAKeyThatIsGone) {

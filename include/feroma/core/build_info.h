@@ -4,13 +4,12 @@
 
 namespace feroma {
 
-/// What this binary is and where it runs: for `feroma --version` and a run's manifest.
+/// What this binary is: for `feroma --version` and a run's manifest.
 struct BuildInfo {
   std::string version;
-  std::string commit;       ///< short hash at configure time; empty where it was not known
-  std::string compiler;     ///< "g++ 12.2.0"
-  bool downloads = false;   ///< libcurl is built in
-  std::string simd_target;  ///< best Highway target of this CPU, e.g. "AVX2"
+  std::string commit;      ///< short hash at configure time; empty where it was not known
+  std::string compiler;    ///< "g++ 12.2.0"
+  bool downloads = false;  ///< libcurl is built in
 };
 
 [[nodiscard]] BuildInfo build_info();

@@ -9,6 +9,7 @@
 #include "feroma/algorithms/registry.h"
 #include "feroma/client/trainer.h"
 #include "feroma/core/options.h"
+#include "feroma/core/simd.h"
 #include "feroma/engine/engine.h"
 #include "feroma/partition/scenario.h"
 
@@ -25,12 +26,14 @@ constexpr auto enum_names(EngineChoice) {
 struct TrainingOptions {
   std::string model = "lenet5";
   EngineChoice engine = EngineChoice::automatic;
+  SimdTarget simd = SimdTarget::automatic;
   FitOptions fit;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("model", self.model, anything(), "name of a model (`feroma list models`)");
     visit("engine", self.engine, anything(), "what computes; auto takes the fastest this build has");
+    visit("simd", self.simd, anything(), "instruction set of our kernels; auto takes the best this machine has");
     visit("local_epochs", self.fit.local_epochs, at_least(0), "passes over local data per round");
     visit("batch_size", self.fit.batch_size, at_least(1), "samples per step; the last batch may be smaller");
     visit("learning_rate", self.fit.learning_rate, above(0), "SGD step");
@@ -65,6 +68,7 @@ struct Experiment {
   /// Every value spelled out, nothing left automatic: running it again gives the same bits.
   [[nodiscard]] Settings resolved() const;
   [[nodiscard]] EngineKind engine() const;
+  [[nodiscard]] SimdTarget simd() const;
 };
 
 /// Reads a whole config; all mistakes are reported in one invalid_config error.

@@ -12,8 +12,8 @@ enum class Existing { refuse, resume, overwrite };
 
 /**
  * Takes possession of a run directory and writes `config.toml` and `manifest.json`. An existing run is refused,
- * resumed (same config, engine and version only) or removed; a folder that is no run is never removed. The lock is
- * held as long as the object lives, so two processes cannot write one run.
+ * resumed (same config, engine, SIMD target and version only) or removed; a folder that is no run is never removed. The
+ * lock is held as long as the object lives, so two processes cannot write one run.
  */
 class RunDirectory {
  public:
