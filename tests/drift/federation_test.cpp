@@ -2,140 +2,28 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <set>
 #include <thread>
 
 #include "feroma/data/catalog.h"
-#include "tests/data/synthetic.h"
+#include "tests/drift/federation_support.h"
 
 namespace feroma {
 namespace {
 
+using test::all_sources;
+using test::client;
 using test::error_of;
+using test::kGenerators;
+using test::kShifts;
 using test::make_dataset;
-
-constexpr std::array kShifts{Shift::covariate, Shift::label_prior, Shift::concept_label, Shift::concept_feature};
-constexpr std::array kGenerators{Generator::clean, Generator::feroma};
-
-ScenarioOptions scenario(Shift shift, Generator generator, int drifts = 10, int clients = 20) {
-  ScenarioOptions options;
-  options.shift = shift;
-  options.generator = generator;
-  options.drifts = drifts;
-  options.clients = clients;
-  return options;
-}
-
-/// Pictures are four pixels; only their number is MNIST's.
-const std::shared_ptr<const Dataset>& mnist_sized() {
-  static const std::shared_ptr<const Dataset> dataset = make_dataset(60000, 10000);
-  return dataset;
-}
-
-ClientId client(std::uint32_t index) { return ClientId{index}; }
-
-std::multiset<std::uint32_t> sources_of(const View& view) {
-  std::multiset<std::uint32_t> sources;
-  for (const ViewItem& item : view.items) {
-    sources.insert(item.source);
-  }
-  return sources;
-}
-
-/// All rows of a shard, training and held out.
-std::multiset<std::uint32_t> all_sources(const ClientShard& shard) {
-  std::multiset<std::uint32_t> all = sources_of(shard.train);
-  const std::multiset<std::uint32_t> held_out = sources_of(shard.held_out);
-  all.insert(held_out.begin(), held_out.end());
-  return all;
-}
-
-std::set<std::uint32_t> unique(const std::multiset<std::uint32_t>& sources) { return {sources.begin(), sources.end()}; }
-
-bool same_shard(const ClientShard& a, const ClientShard& b) {
-  return a.window == b.window && a.distribution == b.distribution && a.train.items == b.train.items &&
-         a.held_out.items == b.held_out.items;
-}
-
-TEST(FederationSizes, AreTwoThousandPerStageForMnist) {
-  for (const Shift shift : {Shift::covariate, Shift::concept_label, Shift::concept_feature}) {
-    for (const int drifts : {5, 10, 20}) {
-      const Federation federation(mnist_sized(), scenario(shift, Generator::feroma, drifts));
-      for (const Round round : {1, 7, 20}) {
-        const ClientShard shard = federation.shard(client(3), round);
-        EXPECT_EQ(shard.train.size(), 1600U);
-        EXPECT_EQ(shard.held_out.size(), 400U);
-      }
-    }
-  }
-}
-
-TEST(FederationSizes, AreTheSameInCleanForEveryShift) {
-  for (const Shift shift : kShifts) {
-    for (const int drifts : {5, 10, 20}) {
-      const Federation federation(mnist_sized(), scenario(shift, Generator::clean, drifts));
-      for (const Round round : {1, 7, 20}) {
-        const ClientShard shard = federation.shard(client(3), round);
-        EXPECT_EQ(shard.train.size() + shard.held_out.size(), 2000U);
-        EXPECT_NEAR(static_cast<double>(shard.held_out.size()), 400, 1);
-      }
-    }
-  }
-}
-
-TEST(FederationSizes, AreThoseOfCifarWithAShorterLastStage) {
-  const auto cifar_sized = make_dataset(50000, 10000, {3, 2, 2});
-  const Federation federation(cifar_sized, scenario(Shift::covariate, Generator::feroma, 10));
-  for (Round round = 1; round <= 20; ++round) {
-    const ClientShard shard = federation.shard(client(19), round);
-    const std::size_t rows = shard.window == 9 ? 1663 : 1667;
-    EXPECT_EQ(shard.train.size() + shard.held_out.size(), rows);
-    EXPECT_EQ(shard.held_out.size(), shard.window == 9 ? 333U : 334U);
-  }
-}
-
-TEST(FederationSizes, AreNotScaledBelowThirtyClientStages) {
-  const Federation federation(make_dataset(1000, 100), scenario(Shift::covariate, Generator::feroma, 5, 5));
-  std::multiset<std::uint32_t> seen;
-  for (const Round round : {1, 4, 8, 12, 16}) {
-    const std::multiset<std::uint32_t> rows = all_sources(federation.shard(client(0), round));
-    EXPECT_EQ(rows.size(), 40U);
-    seen.insert(rows.begin(), rows.end());
-  }
-  EXPECT_EQ(unique(seen).size(), 200U) << "no sample occurs twice";
-}
-
-// P(Y) keeps 2 of 10 classes; in the paper's data the stage grows with the number of stages.
-TEST(FederationSizes, OfThePapersLabelPriorGrowWithTheStages) {
-  const auto rows = [](int drifts) {
-    const Federation federation(mnist_sized(), scenario(Shift::label_prior, Generator::feroma, drifts));
-    return static_cast<double>(all_sources(federation.shard(client(3), 20)).size());
-  };
-  EXPECT_NEAR(rows(5), 2000, 200);
-  EXPECT_NEAR(rows(10), 4000, 400);
-  EXPECT_NEAR(rows(20), 8000, 800);
-}
-
-// A 2000-row stage of 20 has about 1460 unique pictures; about 40 % of the held-out ones are also trained on.
-TEST(FederationSizes, OfThePapersDataIncludeItsDuplicates) {
-  const Federation federation(mnist_sized(), scenario(Shift::covariate, Generator::feroma, 20));
-  double unique_pictures = 0;
-  double leaked = 0;
-  for (std::uint32_t k = 0; k < 20; ++k) {
-    const ClientShard shard = federation.shard(client(k), 5);
-    unique_pictures += static_cast<double>(unique(all_sources(shard)).size()) / 20;
-    const std::set<std::uint32_t> train = unique(sources_of(shard.train));
-    for (const std::uint32_t source : sources_of(shard.held_out)) {
-      leaked += train.contains(source) ? 1.0 / (20 * 400) : 0;
-    }
-  }
-  EXPECT_NEAR(unique_pictures, 1460, 15);
-  EXPECT_NEAR(leaked, 0.40, 0.03);
-}
+using test::mnist_sized;
+using test::same_shard;
+using test::scenario;
+using test::sources_of;
+using test::unique;
 
 TEST(Federation, HeldOutPicturesAreNeverTrainedOnInClean) {
   for (const Shift shift : kShifts) {
@@ -264,76 +152,6 @@ TEST(Federation, PicturesAreColouredOnlyWhereTheShiftChangesPictures) {
     EXPECT_EQ(shape(Shift::label_prior, level), (SampleShape{1, 2, 2}));
     EXPECT_EQ(shape(Shift::concept_label, level), (SampleShape{1, 2, 2}));
   }
-}
-
-TEST(FederationTest, SharesAreDisjointAndCoverTheTestSet) {
-  for (const Shift shift : {Shift::covariate, Shift::concept_label, Shift::concept_feature}) {
-    for (const Generator generator : kGenerators) {
-      const Federation federation(mnist_sized(), scenario(shift, generator));
-      std::set<std::uint32_t> covered;
-      for (std::uint32_t k = 0; k < 20; ++k) {
-        const TestShard shard = federation.test(client(k), 0);
-        EXPECT_EQ(shard.data.size(), 500U);
-        EXPECT_TRUE(shard.few_labels.items.empty());
-        EXPECT_EQ(shard.distribution, federation.schedule().test_ids[k]);
-        EXPECT_EQ(shard.data.samples, &mnist_sized()->test);
-        for (const ViewItem& item : shard.data.items) {
-          covered.insert(item.source);
-          ASSERT_EQ(item.recipe, static_cast<std::uint32_t>(shard.distribution - 1));
-        }
-      }
-      EXPECT_EQ(covered.size(), 10000U);
-    }
-  }
-}
-
-TEST(FederationTest, LabelPriorIsFilteredAndScaledOnlyInThePapersData) {
-  for (const Generator generator : kGenerators) {
-    const Federation federation(mnist_sized(), scenario(Shift::label_prior, generator));
-    double rows = 0;
-    double unique_rows = 0;
-    for (std::uint32_t k = 0; k < 20; ++k) {
-      const TestShard shard = federation.test(client(k), 0);
-      const Bank::Entry& entry = federation.schedule().bank.entry(shard.distribution);
-      for (std::size_t i = 0; i < shard.data.size(); ++i) {
-        ASSERT_TRUE(entry.keeps_class[static_cast<std::size_t>(shard.data.label(i))]);
-      }
-      rows += static_cast<double>(shard.data.size()) / 20;
-      unique_rows += static_cast<double>(unique(sources_of(shard.data)).size()) / 20;
-    }
-    EXPECT_NEAR(unique_rows, 100, 6);
-    EXPECT_NEAR(rows, generator == Generator::feroma ? 667 : 100, generator == Generator::feroma ? 40 : 6);
-  }
-}
-
-TEST(FederationTest, FewLabelsComeFromOutsideTheOwnShareUnderTheSameRecipe) {
-  for (const Shift shift : kShifts) {
-    const Federation federation(mnist_sized(), scenario(shift, Generator::clean));
-    // P(Y) filters the data; the share itself is the same under every shift.
-    const Federation unfiltered(mnist_sized(), scenario(Shift::covariate, Generator::clean));
-    for (std::uint32_t k = 0; k < 3; ++k) {
-      const TestShard none = federation.test(client(k), 0);
-      const TestShard shard = federation.test(client(k), 20);
-      EXPECT_EQ(shard.data.items, none.data.items);
-      const std::set<std::uint32_t> share = unique(sources_of(unfiltered.test(client(k), 0).data));
-      std::map<std::int32_t, int> per_label;
-      for (std::size_t i = 0; i < shard.few_labels.size(); ++i) {
-        ASSERT_FALSE(share.contains(shard.few_labels.items[i].source));
-        ASSERT_EQ(shard.few_labels.items[i].recipe, static_cast<std::uint32_t>(shard.distribution - 1));
-        ++per_label[shard.few_labels.label(i)];
-      }
-      EXPECT_EQ(per_label.size(), shift == Shift::label_prior ? 2U : 10U);
-      for (const auto& [label, count] : per_label) {
-        EXPECT_EQ(count, 20);
-      }
-      EXPECT_EQ(unique(sources_of(shard.few_labels)).size(), shard.few_labels.size()) << "no sample twice";
-    }
-  }
-}
-
-TEST(FederationTest, FewLabelsAreAsManyAsThereAre) {
-  const Federation federation(make_dataset(600, 40), scenario(Shift::covariate, Generator::clean, 2, 2));
-  EXPECT_EQ(federation.test(client(0), 20).few_labels.size(), 20U) << "the other client's whole share";
 }
 
 TEST(FederationStreams, NumberOfStagesLeavesThePoolsAlone) {
