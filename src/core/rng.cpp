@@ -2,14 +2,19 @@
 
 #include <Random123/philox.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
+#include "feroma/core/distinct_draws.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
 namespace {
+
+/// Up to one value in so many, remembering what moved is cheaper than filling an array to shuffle.
+constexpr std::size_t kFewOutOfMany = 512;
 
 /// SplitMix64's finaliser: spreads every input bit over the word.
 std::uint64_t mix(std::uint64_t x) {
@@ -90,6 +95,12 @@ std::vector<std::uint32_t> Rng::permutation(std::size_t size) {
 
 std::vector<std::uint32_t> Rng::sample(std::size_t size, std::size_t count) {
   require(count <= size, ErrorCode::internal, "[rng] cannot draw {} distinct values out of {}", count, size);
+  if (count < size / kFewOutOfMany) {
+    DistinctDraws draws(*this, size);
+    std::vector<std::uint32_t> drawn(count);
+    std::generate(drawn.begin(), drawn.end(), [&draws] { return draws.next(); });
+    return drawn;
+  }
   std::vector<std::uint32_t> order(size);
   std::iota(order.begin(), order.end(), 0U);
   for (std::size_t i = 0; i < count; ++i) {
