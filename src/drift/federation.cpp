@@ -59,15 +59,22 @@ Sources keep_classes(std::span<const std::uint32_t> sources, const Samples& samp
   return kept;
 }
 
-bool has_kept_class(std::span<const std::uint32_t> sources, const Samples& samples, const Bank::Entry& entry) {
-  return std::any_of(sources.begin(), sources.end(), [&](std::uint32_t source) {
+bool has_kept_class(const Shares& shares, std::size_t client, const Samples& samples, const Bank::Entry& entry) {
+  return shares.any_of(client, [&](std::uint32_t source) {
     return entry.keeps_class[static_cast<std::size_t>(samples.labels[source])];
   });
 }
 
-std::span<const std::uint32_t> part(const Sources& order, int clients, std::size_t client) {
-  const Slice slice = client_slice(order.size(), static_cast<std::size_t>(clients), client);
-  return std::span(order).subspan(slice.first, slice.count);
+Shares make_train_shares(const Dataset& dataset, const ScenarioOptions& options, const Rng& rng) {
+  return {dataset.train.count(), static_cast<std::size_t>(options.clients),
+          static_cast<std::size_t>(options.samples_per_client), rng.derive("train_pool")};
+}
+
+Shares make_test_shares(const Dataset& dataset, const ScenarioOptions& options, const Rng& rng) {
+  const auto drawn = static_cast<std::size_t>(options.samples_per_client);
+  return {dataset.test.count(), static_cast<std::size_t>(options.clients),
+          drawn == 0 ? 0 : drawn_test_samples(drawn, dataset.train.count(), dataset.test.count()),
+          rng.derive("test_pool")};
 }
 
 }  // namespace
@@ -78,8 +85,8 @@ Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOpt
       rng_(Rng(static_cast<std::uint64_t>(options.seed)).derive("scenario")),
       schedule_(make_schedule(options, dataset_->classes, rng_)),
       shape_(seen_shape(dataset_->train.shape, options)),
-      train_order_(rng_.derive("train_pool").permutation(dataset_->train.count())),
-      test_order_(rng_.derive("test_pool").permutation(dataset_->test.count())) {
+      train_shares_(make_train_shares(*dataset_, options, rng_)),
+      test_shares_(make_test_shares(*dataset_, options, rng_)) {
   recipes_.reserve(schedule_.bank.entries.size());
   for (const Bank::Entry& entry : schedule_.bank.entries) {
     recipes_.push_back(entry.recipe);
@@ -92,28 +99,35 @@ Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOpt
 }
 
 void Federation::check_every_client_has_data() const {
-  const auto check = [this](std::size_t client, const Sources& order, const Samples& samples, int id,
-                            std::string_view split) {
-    require(has_kept_class(part(order, options_.clients, client), samples, schedule_.bank.entry(id)),
-            ErrorCode::invalid_config,
-            "scenario.clients must be small enough that every client has samples of its classes, got {}: client {} has "
+  const bool draws = options_.samples_per_client > 0;
+  const auto check = [&](std::size_t client, const Shares& shares, const Samples& samples, int id,
+                         std::string_view split) {
+    require(has_kept_class(shares, client, samples, schedule_.bank.entry(id)), ErrorCode::invalid_config,
+            "scenario.{} must be {} enough that every client has samples of its classes, got {}: client {} has "
             "no {} sample of distribution {}",
-            options_.clients, client, split, id);
+            draws ? "samples_per_client" : "clients", draws ? "large" : "small",
+            draws ? options_.samples_per_client : options_.clients, client, split, id);
   };
   for (std::size_t client = 0; client < schedule_.ids.size(); ++client) {
     for (const int id : schedule_.ids[client]) {
-      check(client, train_order_, dataset_->train, id, "training");
+      check(client, train_shares_, dataset_->train, id, "training");
     }
-    check(client, test_order_, dataset_->test, schedule_.test_ids[client], "test");
+    if (client < test_clients()) {
+      check(client, test_shares_, dataset_->test, schedule_.test_ids[client], "test");
+    }
   }
 }
 
+std::size_t Federation::test_clients() const {
+  return static_cast<std::size_t>(options_.test_clients == 0 ? options_.clients : options_.test_clients);
+}
+
 std::size_t Federation::scaled(std::size_t count) const {
-  return scaled_count(count, static_cast<std::size_t>(options_.drifts), static_cast<std::size_t>(options_.clients));
+  return scaled_count(count, static_cast<std::size_t>(options_.drifts), train_shares_.count());
 }
 
 Sources Federation::stage_sources(std::size_t client, std::size_t stage) const {
-  const std::span<const std::uint32_t> pool = part(train_order_, options_.clients, client);
+  const Sources pool = train_shares_.of(client);
   if (options_.shift == Shift::label_prior && options_.generator == Generator::clean) {
     return chunk_of_classes(pool, client, stage);
   }
@@ -187,13 +201,13 @@ ClientShard Federation::shard(ClientId client, Round round) const {
 
 TestShard Federation::test(ClientId client, int labels_per_class) const {
   const std::size_t k = to_index(client);
-  require(k < schedule_.ids.size(), ErrorCode::internal, "[federation] client must be below {}, got {}",
-          schedule_.ids.size(), k);
+  require(k < test_clients(), ErrorCode::internal, "[federation] test client must be below {}, got {}", test_clients(),
+          k);
   require(labels_per_class >= 0, ErrorCode::internal, "[federation] labels per class must be >= 0, got {}",
           labels_per_class);
-  const std::span<const std::uint32_t> share = part(test_order_, options_.clients, k);
+  const Sources share = test_shares_.of(k);
   const int id = schedule_.test_ids[k];
-  Sources sources(share.begin(), share.end());
+  Sources sources = share;
   if (options_.shift == Shift::label_prior) {
     if (options_.generator == Generator::feroma) {
       sources = extend_pool(share, scaled(share.size()), rng_.derive("test_scaling", k));
@@ -202,22 +216,26 @@ TestShard Federation::test(ClientId client, int labels_per_class) const {
   }
   return {.distribution = id,
           .data = make_view(dataset_->test, sources, id),
-          .few_labels = make_view(dataset_->test, few_label_sources(k, labels_per_class), id)};
+          .few_labels = make_view(dataset_->test, few_label_sources(k, share, labels_per_class), id)};
 }
 
-Sources Federation::few_label_sources(std::size_t client, int labels_per_class) const {
+Sources Federation::few_label_sources(std::size_t client, std::span<const std::uint32_t> share,
+                                      int labels_per_class) const {
   const Bank::Entry& entry = schedule_.bank.entry(schedule_.test_ids[client]);
-  const Slice own = client_slice(test_order_.size(), static_cast<std::size_t>(options_.clients), client);
   std::vector<int> missing(static_cast<std::size_t>(dataset_->classes), labels_per_class);
   Sources chosen;
   if (labels_per_class == 0) {
     return chosen;
   }
-  for (const std::uint32_t position : rng_.derive("few_labels", client).permutation(test_order_.size())) {
-    const bool is_own = position >= own.first && position < own.first + own.count;
-    const std::uint32_t source = test_order_[position];
+  const std::span<const std::uint32_t> pool = test_shares_.pool();
+  std::vector<bool> is_own(pool.size(), false);
+  for (const std::uint32_t source : share) {
+    is_own[source] = true;
+  }
+  for (const std::uint32_t position : rng_.derive("few_labels", client).permutation(pool.size())) {
+    const std::uint32_t source = pool[position];
     const auto label = static_cast<std::size_t>(dataset_->test.labels[source]);
-    if (!is_own && entry.keeps_class[label] && missing[label] > 0) {
+    if (!is_own[source] && entry.keeps_class[label] && missing[label] > 0) {
       --missing[label];
       chosen.push_back(source);
     }

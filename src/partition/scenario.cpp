@@ -4,6 +4,7 @@
 
 #include "feroma/partition/bank.h"
 #include "feroma/partition/pool.h"
+#include "feroma/partition/shares.h"
 
 namespace feroma {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 constexpr int kMaxSwappedClasses = 8;
 constexpr int kMaxBank = 10'000;
 constexpr int kMaxDrifts = 100'000;
+/// A client costs some bytes for its sequence of distributions, whether or not it ever takes part.
+constexpr int kMaxClients = 1'000'000;
 
 /// Number of subsets, capped so that it cannot overflow.
 std::int64_t subsets(int classes, int chosen) {
@@ -83,15 +86,41 @@ void check_bank(const ScenarioOptions& options, int classes, Problems& problems)
 void check_stages(const ScenarioOptions& options, std::size_t train_samples, Problems& problems) {
   const auto stages = static_cast<std::size_t>(options.drifts);
   const auto clients = static_cast<std::size_t>(options.clients);
-  // The last client has the remainder of the division too, so both sizes must do.
+  const auto drawn = static_cast<std::size_t>(options.samples_per_client);
+  const std::size_t shares = share_count(train_samples, clients, drawn);
+  // The last client has the remainder of a division too, so both sizes must do.
   for (const std::size_t client : {std::size_t{0}, clients - 1}) {
-    const std::size_t rows = scaled_count(client_slice(train_samples, clients, client).count, stages, clients);
+    const std::size_t own = drawn > 0 ? drawn : client_slice(train_samples, clients, client).count;
+    const std::size_t rows = scaled_count(own, stages, shares);
     if (stage_slice(rows, stages, stages - 1).count == 0) {
       problems.add("scenario.drifts must leave every stage some samples; client {} has {} for its stages, got {}",
                    client, rows, options.drifts);
       return;
     }
   }
+}
+
+/// How many clients there are and what each of them has; false where that makes no sense.
+bool check_clients(const ScenarioOptions& options, std::size_t train_samples, std::size_t test_samples,
+                   Problems& problems) {
+  const std::size_t problems_before = problems.messages().size();
+  const bool draws = options.samples_per_client != 0;
+  const std::size_t most_clients = draws ? kMaxClients : std::min(train_samples, test_samples);
+  if (options.clients < 1 || options.drifts < 1) {
+    problems.add("scenario.clients and scenario.drifts must be >= 1, got {} and {}", options.clients, options.drifts);
+  } else if (static_cast<std::size_t>(options.clients) > most_clients) {
+    const std::string_view reason = draws ? "" : " so that each has a training and a test sample";
+    problems.add("scenario.clients must be <= {}{}, got {}", most_clients, reason, options.clients);
+  }
+  if (options.samples_per_client < 0 || static_cast<std::size_t>(options.samples_per_client) > train_samples) {
+    problems.add("scenario.samples_per_client must be in 0..{}, the dataset's training samples, got {}", train_samples,
+                 options.samples_per_client);
+  }
+  if (options.test_clients < 0 || options.test_clients > options.clients) {
+    problems.add("scenario.test_clients must be in 0..scenario.clients ({}), got {}", options.clients,
+                 options.test_clients);
+  }
+  return problems.messages().size() == problems_before;
 }
 
 }  // namespace
@@ -105,13 +134,8 @@ void ScenarioOptions::check(int classes, std::size_t train_samples, std::size_t 
   } else if (drifts > kMaxDrifts) {
     problems.add("scenario.drifts must be <= {}, got {}", kMaxDrifts, drifts);
   }
-  const std::size_t most_clients = std::min(train_samples, test_samples);
-  if (clients < 1 || drifts < 1) {
-    problems.add("scenario.clients and scenario.drifts must be >= 1, got {} and {}", clients, drifts);
-  } else if (static_cast<std::size_t>(clients) > most_clients) {
-    problems.add("scenario.clients must be <= {} so that each has a training and a test sample, got {}", most_clients,
-                 clients);
-  } else if (shift != Shift::label_prior || generator == Generator::clean) {
+  const bool stages_are_chunks = shift != Shift::label_prior || generator == Generator::clean;
+  if (check_clients(*this, train_samples, test_samples, problems) && stages_are_chunks) {
     check_stages(*this, train_samples, problems);
   }
 }

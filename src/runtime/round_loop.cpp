@@ -34,7 +34,7 @@ double mean_over(const Range& range, Value value) {
   return range.empty() ? 0.0 : sum / static_cast<double>(range.size());
 }
 
-/// Mean over all clients; absent unless every one of them has the value.
+/// Mean over all test clients; absent unless every one of them has the value.
 std::optional<double> mean_of(std::span<const TestScores> scores, std::optional<double> TestScores::*field) {
   double sum = 0;
   double count = 0;
@@ -70,12 +70,14 @@ std::vector<ClientId> RoundLoop::participants(Round round) const {
   const ScenarioOptions& scenario = setup_.federation.options();
   const auto total = static_cast<std::size_t>(scenario.clients);
   const auto wanted = static_cast<std::size_t>(std::llround(scenario.participation * scenario.clients));
-  std::vector<std::uint32_t> drawn(total);
-  std::iota(drawn.begin(), drawn.end(), 0U);
+  std::vector<std::uint32_t> drawn;
   if (wanted < total) {
     drawn = setup_.rng.derive("participants", static_cast<std::uint64_t>(round))
                 .sample(total, std::max<std::size_t>(wanted, 1));
     std::sort(drawn.begin(), drawn.end());
+  } else {
+    drawn.resize(total);
+    std::iota(drawn.begin(), drawn.end(), 0U);
   }
   std::vector<ClientId> clients;
   for (const std::uint32_t client : drawn) {
@@ -252,7 +254,7 @@ std::optional<double> RoundLoop::score_best_round() {
   ArchiveReader archive(totals_.best_state, setup_.plan.label + " (best round)");
   ModelReader reader(archive, setup_.server.initial->shared_layout());
   best->load(reader);
-  const auto clients = static_cast<std::size_t>(setup_.federation.options().clients);
+  const std::size_t clients = setup_.federation.test_clients();
   std::vector<double> scores(clients);
   std::vector<StageSeconds> seconds(clients);
   setup_.workers.run(
@@ -275,7 +277,7 @@ ResultRecord RoundLoop::evaluate() {
   const Schedule& schedule = setup_.federation.schedule();
   const auto last_stage = static_cast<std::size_t>(schedule.stage_of_round[static_cast<std::size_t>(scenario.rounds)]);
   const LastDistribution last = [&](ClientId client) { return schedule.ids[to_index(client)][last_stage]; };
-  const auto clients = static_cast<std::size_t>(scenario.clients);
+  const std::size_t clients = setup_.federation.test_clients();
   std::vector<TestScores> scores(clients);
   std::vector<StageSeconds> seconds(clients);
   setup_.workers.run(

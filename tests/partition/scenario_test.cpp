@@ -64,6 +64,50 @@ TEST(ScenarioCheck, MoreClientsThanSamplesAreRefused) {
   EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.clients = 10000; }), Messages{});
 }
 
+TEST(ScenarioCheck, ClientsThatDrawMayBeMoreThanTheSamples) {
+  const auto with = [](int clients) {
+    return problems_of([&](ScenarioOptions& o) {
+      o.clients = clients;
+      o.samples_per_client = 300;
+    });
+  };
+  EXPECT_EQ(with(100000), Messages{});
+  EXPECT_EQ(with(1000000), Messages{});
+  EXPECT_EQ(with(1000001), Messages{"scenario.clients must be <= 1000000, got 1000001"});
+}
+
+TEST(ScenarioCheck, AClientDrawsNoMoreThanThereIs) {
+  const auto with = [](int samples) {
+    return problems_of([&](ScenarioOptions& o) { o.samples_per_client = samples; });
+  };
+  EXPECT_EQ(with(1), Messages{});
+  EXPECT_EQ(with(60000), Messages{});
+  EXPECT_EQ(with(60001),
+            Messages{"scenario.samples_per_client must be in 0..60000, the dataset's training samples, got 60001"});
+  EXPECT_EQ(with(-1),
+            Messages{"scenario.samples_per_client must be in 0..60000, the dataset's training samples, got -1"});
+}
+
+TEST(ScenarioCheck, TestClientsAreAmongTheClients) {
+  const auto with = [](int test_clients) {
+    return problems_of([&](ScenarioOptions& o) { o.test_clients = test_clients; });
+  };
+  EXPECT_EQ(with(20), Messages{});
+  EXPECT_EQ(with(21), Messages{"scenario.test_clients must be in 0..scenario.clients (20), got 21"});
+  EXPECT_EQ(with(-1), Messages{"scenario.test_clients must be in 0..scenario.clients (20), got -1"});
+}
+
+TEST(ScenarioCheck, StagesWithoutSamplesAreRefusedWhereClientsDraw) {
+  // 21 samples are three shares of 6: with 10 stages the 30 that leave a share as it is, however many clients draw.
+  EXPECT_EQ(problems_of(
+                [](ScenarioOptions& o) {
+                  o.clients = 1000;
+                  o.samples_per_client = 6;
+                },
+                21, 12),
+            Messages{"scenario.drifts must leave every stage some samples; client 0 has 6 for its stages, got 10"});
+}
+
 TEST(ScenarioCheck, StagesWithoutSamplesAreRefused) {
   // 2 clients x 10 stages stay below 30, so 12 samples are not duplicated: 6 per client for 10 stages.
   const auto edit = [](ScenarioOptions& o) { o.clients = 2; };

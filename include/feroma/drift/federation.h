@@ -11,6 +11,7 @@
 #include "feroma/data/view.h"
 #include "feroma/drift/schedule.h"
 #include "feroma/partition/scenario.h"
+#include "feroma/partition/shares.h"
 
 namespace feroma {
 
@@ -43,6 +44,8 @@ class Federation {
   /// The client's test share and `labels_per_class` labelled samples of each class its distribution has, or as many
   /// as there are outside the share.
   [[nodiscard]] TestShard test(ClientId client, int labels_per_class) const;
+  /// Test clients are 0..test_clients()-1; the distributions they are tested on are random, so any n will do.
+  [[nodiscard]] std::size_t test_clients() const;
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] const ScenarioOptions& options() const { return options_; }
   [[nodiscard]] SampleShape shape() const { return shape_; }
@@ -59,7 +62,8 @@ class Federation {
   [[nodiscard]] Sources stage_sources(std::size_t client, std::size_t stage) const;
   [[nodiscard]] Sources chunk_of_classes(std::span<const std::uint32_t> pool, std::size_t client,
                                          std::size_t stage) const;
-  [[nodiscard]] Sources few_label_sources(std::size_t client, int labels_per_class) const;
+  [[nodiscard]] Sources few_label_sources(std::size_t client, std::span<const std::uint32_t> share,
+                                          int labels_per_class) const;
   [[nodiscard]] View make_view(const Samples& samples, std::span<const std::uint32_t> sources, int id) const;
 
   std::shared_ptr<const Dataset> dataset_;  ///< shared: several runs in one process may use one dataset
@@ -68,8 +72,8 @@ class Federation {
   Schedule schedule_;
   SampleShape shape_;
   std::vector<Recipe> recipes_;  ///< one per distribution
-  Sources train_order_;          ///< clients own consecutive parts of these permutations
-  Sources test_order_;
+  Shares train_shares_;
+  Shares test_shares_;
 };
 
 }  // namespace feroma

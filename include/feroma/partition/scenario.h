@@ -57,6 +57,8 @@ struct ScenarioOptions {
   DriftMode drift_mode = DriftMode::trDR_teND;
   int drifts = 10;
   int clients = 20;
+  int samples_per_client = 0;  ///< 0: the clients divide the dataset
+  int test_clients = 0;        ///< 0: all
   int rounds = 20;
   double participation = 1.0;
   std::int64_t seed = 42;
@@ -78,6 +80,9 @@ struct ScenarioOptions {
     visit("drift_mode", self.drift_mode, anything(), "how training and test data change over time");
     visit("drifts", self.drifts, at_least(1), "stages over the whole run; each replaces the clients' data");
     visit("clients", self.clients, at_least(1), "number of clients");
+    visit("samples_per_client", self.samples_per_client, at_least(0),
+          "training samples each client draws for itself; 0 divides the dataset among the clients");
+    visit("test_clients", self.test_clients, at_least(0), "test clients scored at the end, the first ones; 0 is all");
     visit("rounds", self.rounds, at_least(1), "communication rounds");
     visit("participation", self.participation, Rule{.min = 0, .max = 1, .min_excluded = true},
           "fraction of clients sampled per round, at least one");
