@@ -237,6 +237,29 @@ TEST_F(CliFiles, InitWritesWhatRunAccepts) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
+TEST(CliRun, DryRunCountsOnlyTheSampledOfAHundredThousandClients) {
+  const Result result = feroma_cli("run " FEROMA_SOURCE_DIR
+                                   "/configs/many-clients.toml --dry-run --format json"
+                                   " --set scenario.clients=100000 --set scenario.participation=0.0005");
+  ASSERT_EQ(result.exit_code, 0);
+  const auto estimate = nlohmann::json::parse(result.output);
+  EXPECT_EQ(estimate["clients"], 100000);
+  EXPECT_EQ(estimate["samples_per_client_round"], 1600);
+  EXPECT_EQ(estimate["steps"], 25 * 50 * 6);  // batches of 64, clients per round, rounds
+}
+
+TEST(CliRun, MistakesInTheNumberOfSamplesAndTestClientsAreLocated) {
+  const Result result = feroma_cli("run " FEROMA_SOURCE_DIR
+                                   "/configs/many-clients.toml --dry-run"
+                                   " --set scenario.samples_per_client=60001 --set scenario.test_clients=101",
+                                   Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  for (const char* part : {"scenario.samples_per_client must be in 0..60000, the dataset's training samples, got 60001",
+                           "scenario.test_clients must be in 0..scenario.clients (100), got 101"}) {
+    EXPECT_TRUE(contains(result.output, part)) << part << " is missing in:\n" << result.output;
+  }
+}
+
 TEST_F(CliFiles, InitRefusesToOverwriteWithoutForce) {
   ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
   std::ofstream(path("study.toml")) << "# mine\n";
