@@ -4,6 +4,7 @@
 
 #include "feroma/core/rng.h"
 #include "feroma/engine/engine.h"
+#include "feroma/models/cost.h"
 
 namespace feroma {
 namespace {
@@ -23,25 +24,6 @@ Batch make_batch(const ModelSpec& spec, BatchLayout layout) {
     batch.labels.push_back(i % spec.classes);
   }
   return batch;
-}
-
-/// Multiply-adds of one sample's step: forward, weight gradients, and input gradients except the first layer's.
-double step_products(const ModelSpec& spec) {
-  double products = 0;
-  bool first = true;
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    const double inputs = output_shape(spec, i).channels;
-    const double outputs = output_shape(spec, i + 1).size();
-    double forward = 0;
-    if (const auto* conv = std::get_if<Conv2d>(&spec.layers[i])) {
-      forward = outputs * inputs * conv->kernel * conv->kernel;
-    } else if (std::holds_alternative<Linear>(spec.layers[i])) {
-      forward = outputs * inputs;
-    }
-    products += forward * (first ? 2 : 3);
-    first = first && forward == 0;
-  }
-  return products;
 }
 
 void BM_Step(benchmark::State& state, EngineKind kind) {
