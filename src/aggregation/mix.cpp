@@ -1,13 +1,108 @@
 #include "feroma/aggregation/mix.h"
 
+#include <algorithm>
+
 #include "aggregation/mix_kernel.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
 namespace {
 
-/// Parameters per block: one output block and the source blocks it reads stay in the first-level caches.
-constexpr std::size_t kBlock = 2048;
+using detail::kPassSources;
+using detail::kTileRows;
+using detail::kTileValues;
+using detail::TileSource;
+
+/// Outputs that are summed together, and what each of them takes from whom.
+struct RowTile {
+  std::size_t first = 0;
+  std::size_t rows = 0;  ///< kTileRows or 1
+  std::vector<TileSource> sources;
+};
+
+/// Whether neighbouring rows take from the same sources; only then can they be summed together, since not even a zero
+/// of a broken model may reach a row that does not want it.
+bool share_sources(std::span<const float> weights, std::size_t sources, std::size_t rows) {
+  for (std::size_t s = 0; s < sources; ++s) {
+    for (std::size_t r = 1; r < rows; ++r) {
+      if ((weights[r * sources + s] != 0) != (weights[s] != 0)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+RowTile make_tile(std::span<const float> weights, std::size_t sources, std::size_t first, std::size_t rows) {
+  RowTile tile{first, rows, {}};
+  for (std::size_t s = 0; s < sources; ++s) {
+    if (weights[first * sources + s] != 0) {
+      TileSource source{.source = s};
+      for (std::size_t r = 0; r < rows; ++r) {
+        source.weights[r] = weights[(first + r) * sources + s];
+      }
+      tile.sources.push_back(source);
+    }
+  }
+  return tile;
+}
+
+std::vector<RowTile> make_tiles(std::span<const float> weights, std::size_t sources, std::size_t rows) {
+  std::vector<RowTile> tiles;
+  for (std::size_t first = 0; first < rows;) {
+    const bool full = first + kTileRows <= rows && share_sources(weights.subspan(first * sources), sources, kTileRows);
+    tiles.push_back(make_tile(weights, sources, first, full ? kTileRows : 1));
+    first += tiles.back().rows;
+  }
+  return tiles;
+}
+
+/// So many values of one model, at the start of a cache line: a vector that straddles two lines is loaded twice.
+struct alignas(64) Range {
+  float values[kTileValues];
+};
+
+/// The same range of every source, side by side where several tiles will read it.
+class Panel {
+ public:
+  Panel(std::span<const ParametersPtr> sources, bool copied) : sources_(sources), begins_(sources.size()) {
+    copies_.resize(copied ? sources.size() : 0);
+  }
+
+  void move_to(std::size_t begin, std::size_t length) {
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+      const std::span<const float> range = sources_[s]->values().subspan(begin, length);
+      begins_[s] = range.data();
+      if (!copies_.empty()) {
+        std::copy(range.begin(), range.end(), copies_[s].values);
+        begins_[s] = copies_[s].values;
+      }
+    }
+  }
+  [[nodiscard]] std::span<const float* const> begins() const { return begins_; }
+
+ private:
+  std::span<const ParametersPtr> sources_;
+  std::vector<const float*> begins_;
+  std::vector<Range> copies_;
+};
+
+/// The sums of every row over one range; contiguous, because the same range of many models shares few cache sets.
+void sum_range(std::span<const RowTile> tiles, const Panel& panel, std::size_t length, std::span<Range> sums) {
+  std::fill(sums.begin(), sums.end(), Range{});
+  bool more = true;
+  for (std::size_t begin = 0; more; begin += kPassSources) {
+    more = false;
+    for (const RowTile& tile : tiles) {
+      if (begin < tile.sources.size()) {
+        const auto rest = std::span(tile.sources).subspan(begin);
+        detail::mix_pass({rest.first(std::min(kPassSources, rest.size())), panel.begins(), sums[tile.first].values,
+                          tile.rows, length});
+        more = more || rest.size() > kPassSources;
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -16,25 +111,24 @@ std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<co
           "[aggregation] {} weights cannot be rows over {} models", weights.size(), sources.size());
   const std::size_t rows = weights.size() / sources.size();
   const std::size_t size = sources.front()->size();
+  for (const ParametersPtr& source : sources) {
+    require(source->size() == size, ErrorCode::internal, "[aggregation] models of {} and {} values cannot be mixed",
+            size, source->size());
+  }
   std::vector<Parameters> outputs;
   outputs.reserve(rows);
   for (std::size_t r = 0; r < rows; ++r) {
     outputs.emplace_back(sources.front()->shared_layout());
   }
-  for (const ParametersPtr& source : sources) {
-    require(source->size() == size, ErrorCode::internal, "[aggregation] models of {} and {} values cannot be mixed",
-            size, source->size());
-  }
-  for (std::size_t begin = 0; begin < size; begin += kBlock) {
-    const std::size_t length = std::min(kBlock, size - begin);
+  const std::vector<RowTile> tiles = make_tiles(weights, sources.size(), rows);
+  Panel panel(sources, /*copied=*/tiles.size() > 1);
+  std::vector<Range> sums(rows);
+  for (std::size_t begin = 0; begin < size; begin += kTileValues) {
+    const std::size_t length = std::min(kTileValues, size - begin);
+    panel.move_to(begin, length);
+    sum_range(tiles, panel, length, sums);
     for (std::size_t r = 0; r < rows; ++r) {
-      const auto out = outputs[r].values().subspan(begin, length);
-      for (std::size_t s = 0; s < sources.size(); ++s) {
-        const float weight = weights[r * sources.size() + s];
-        if (weight != 0) {
-          detail::add_scaled_(out, weight, sources[s]->values().subspan(begin, length));
-        }
-      }
+      std::copy_n(sums[r].values, length, outputs[r].values().data() + begin);
     }
   }
   return outputs;

@@ -13,18 +13,62 @@ namespace feroma::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void AddScaled(float* HWY_RESTRICT out, float weight, const float* HWY_RESTRICT source, std::size_t size) {
-  const hn::ScalableTag<float> d;
-  const auto w = hn::Set(d, weight);
+// kTileRows x kTileVectors sums, one source's vectors and a weight must fit into the registers.
+constexpr std::size_t kTileVectors = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 ? 2 : 4;
+
+/// `Vectors` neighbouring vectors of `Rows` outputs.
+template <std::size_t Rows, std::size_t Vectors, class D>
+void SumVectors(D d, const MixPass& pass, std::size_t at) {
   const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    hn::StoreU(hn::MulAdd(w, hn::LoadU(d, source + i), hn::LoadU(d, out + i)), d, out + i);
+  hn::Vec<D> sums[Rows][Vectors];
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      sums[r][v] = hn::LoadU(d, pass.sums + r * kTileValues + at + v * lanes);
+    }
+  }
+  for (const TileSource& source : pass.sources) {
+    const float* HWY_RESTRICT in = pass.values[source.source] + at;
+    hn::Vec<D> values[Vectors];
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      values[v] = hn::LoadU(d, in + v * lanes);
+    }
+    for (std::size_t r = 0; r < Rows; ++r) {
+      const auto weight = hn::Set(d, source.weights[r]);
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        sums[r][v] = hn::MulAdd(weight, values[v], sums[r][v]);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      hn::StoreU(sums[r][v], d, pass.sums + r * kTileValues + at + v * lanes);
+    }
+  }
+}
+
+template <std::size_t Rows>
+void SumRows(const MixPass& pass) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 1> one;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t at = 0;
+  for (; at + kTileVectors * lanes <= pass.length; at += kTileVectors * lanes) {
+    SumVectors<Rows, kTileVectors>(d, pass, at);
+  }
+  for (; at + lanes <= pass.length; at += lanes) {
+    SumVectors<Rows, 1>(d, pass, at);
   }
   // The tail goes through the same instruction, one lane at a time.
-  const hn::CappedTag<float, 1> one;
-  for (; i < size; ++i) {
-    hn::StoreU(hn::MulAdd(hn::Set(one, weight), hn::LoadU(one, source + i), hn::LoadU(one, out + i)), one, out + i);
+  for (; at < pass.length; ++at) {
+    SumVectors<Rows, 1>(one, pass, at);
+  }
+}
+
+void SumPass(const MixPass& pass) {
+  if (pass.rows == kTileRows) {
+    SumRows<kTileRows>(pass);
+  } else {
+    SumRows<1>(pass);
   }
 }
 
@@ -34,11 +78,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace feroma::detail {
 
-HWY_EXPORT(AddScaled);
+HWY_EXPORT(SumPass);
 
-void add_scaled_(std::span<float> out, float weight, std::span<const float> source) {
-  HWY_DYNAMIC_DISPATCH(AddScaled)(out.data(), weight, source.data(), out.size());
-}
+void mix_pass(const MixPass& pass) { HWY_DYNAMIC_DISPATCH(SumPass)(pass); }
 
 }  // namespace feroma::detail
 #endif  // HWY_ONCE

@@ -46,12 +46,40 @@ RC_GTEST_PROP(Mix, IsOneFusedMultiplyAddPerSourceInOrder, (std::uint16_t seed)) 
   }
 }
 
+RC_GTEST_PROP(Mix, ARowDependsOnNothingButItsOwnWeights, (std::uint16_t seed)) {
+  Rng rng(seed);
+  const auto layout = layout_of(1 + rng.below(200));
+  std::vector<ParametersPtr> sources;
+  for (std::size_t s = 0; s < 1 + seed % 9U; ++s) {
+    sources.push_back(model(layout, rng.derive("source", s)));
+  }
+  std::vector<float> weights((1 + rng.below(15)) * sources.size());  // full tiles and rows that are left over
+  for (float& weight : weights) {
+    weight = rng.bernoulli(0.6) ? static_cast<float>(rng.normal()) : 0.0F;
+  }
+  const auto mixed = mix(sources, weights);
+  for (std::size_t r = 0; r < mixed.size(); ++r) {
+    for (std::size_t i = 0; i < layout->size; ++i) {
+      float expected = 0;
+      for (std::size_t s = 0; s < sources.size(); ++s) {
+        const float weight = weights[r * sources.size() + s];
+        expected = weight != 0 ? std::fma(weight, sources[s]->values()[i], expected) : expected;
+      }
+      RC_ASSERT(mixed[r].values()[i] == expected);
+    }
+  }
+}
+
 TEST(Mix, SkipsSourcesWithZeroWeightEvenIfTheyAreBroken) {
   const auto layout = layout_of(5);
   Parameters broken(layout);
   std::fill(broken.values().begin(), broken.values().end(), std::numeric_limits<float>::quiet_NaN());
   const std::vector<ParametersPtr> sources{model(layout, Rng(1)), share(std::move(broken))};
+  // One row alone, and a tile of six in which another row does take the broken model.
   EXPECT_TRUE(mix(sources, std::vector<float>{1, 0}).front().all_finite());
+  const auto tile = mix(sources, std::vector<float>{1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0});
+  EXPECT_TRUE(tile[0].all_finite() && tile[5].all_finite());
+  EXPECT_FALSE(tile[2].all_finite());
 }
 
 TEST(Mix, RefusesModelsOfDifferentSize) {
