@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "feroma/core/error.h"
+#include "mapping/distance_panel.h"
 
 namespace feroma {
 namespace {
@@ -29,15 +30,33 @@ std::vector<Signature> signatures_of(const Gauge& gauge, std::span<const Profile
   return signatures;
 }
 
+/// The kept coordinates of every profile.
+std::vector<detail::CompactSignature> compact_signatures(const Gauge& gauge,
+                                                         const detail::CoordinateWeights& coordinates,
+                                                         std::span<const Profile> profiles) {
+  std::vector<detail::CompactSignature> signatures;
+  for (const Profile& profile : profiles) {
+    signatures.push_back(compact(coordinates, signature_of(profile, gauge.shape, gauge.label_free)));
+  }
+  return signatures;
+}
+
 Distances compare_signatures(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents) {
-  const auto a = signatures_of(gauge, queries);
-  const auto b = signatures_of(gauge, parents);
+  const detail::CoordinateWeights coordinates = detail::coordinate_weights(gauge.reliability);
+  const std::vector<detail::CompactSignature> signatures = compact_signatures(gauge, coordinates, queries);
   Distances distances{Matrix(queries.size(), parents.size()), Matrix(queries.size(), parents.size())};
-  for (std::size_t r = 0; r < a.size(); ++r) {
-    for (std::size_t c = 0; c < b.size(); ++c) {
-      const NoisyDistance d = reliable_distance(gauge.reliability, a[r], b[c]);
-      distances.floor.at(r, c) = d.floor;
-      distances.squared.at(r, c) = queries[r] == parents[c] ? d.floor : d.squared;
+  for (std::size_t first = 0; first < parents.size(); first += detail::kPanelParents) {
+    const auto group = parents.subspan(first, std::min(detail::kPanelParents, parents.size() - first));
+    // A panel stays in the second-level cache while every query passes over it.
+    const detail::ParentPanel panel = make_panel(coordinates, compact_signatures(gauge, coordinates, group));
+    for (std::size_t r = 0; r < queries.size(); ++r) {
+      const detail::PanelDistances d = compare_panel(coordinates, signatures[r], panel);
+      for (std::size_t c = 0; c < group.size(); ++c) {
+        // Equal profiles have no distance, so only such pairs need the full comparison.
+        const bool same = !(d.squared[c] > 0) && queries[r] == group[c];
+        distances.floor.at(r, first + c) = d.floor[c];
+        distances.squared.at(r, first + c) = same ? d.floor[c] : d.squared[c];
+      }
     }
   }
   return distances;

@@ -93,6 +93,13 @@ double contraction(const Matrix& mixing) {
   if (mixing.rows < 2 || mixing.cols < 2) {
     return 0;
   }
+  // Receivers are summed side by side, each still in the order of the sources.
+  Matrix by_source(mixing.cols, mixing.rows);
+  for (std::size_t r = 0; r < mixing.rows; ++r) {
+    for (std::size_t c = 0; c < mixing.cols; ++c) {
+      by_source.at(c, r) = mixing.at(r, c);
+    }
+  }
   // Power iteration on P W^T P W P with P the projection that removes the mean; a fixed start keeps it deterministic.
   std::vector<double> x(mixing.cols);
   for (std::size_t c = 0; c < mixing.cols; ++c) {
@@ -106,9 +113,11 @@ double contraction(const Matrix& mixing) {
       return 0;
     }
     std::vector<double> y(mixing.rows);
-    for (std::size_t r = 0; r < mixing.rows; ++r) {
-      for (std::size_t c = 0; c < mixing.cols; ++c) {
-        y[r] += mixing.at(r, c) * x[c] / length;
+    for (std::size_t c = 0; c < mixing.cols; ++c) {
+      const auto taken = by_source.row(c);
+      const double source = x[c];
+      for (std::size_t r = 0; r < mixing.rows; ++r) {
+        y[r] += taken[r] * source / length;
       }
     }
     remove_mean_(y);  // what all receivers have in common is no disagreement

@@ -1,6 +1,7 @@
 #include "feroma/mapping/match.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <cmath>
 
@@ -48,6 +49,39 @@ TEST(Match, ACachedProfileIsNoNearerThanAFreshSample) {
   EXPECT_DOUBLE_EQ(distances.squared.at(0, 0), distances.floor.at(0, 0));
   EXPECT_GT(distances.floor.at(0, 0), 0);
   EXPECT_EQ(distances.excess().at(0, 0), 0);
+}
+
+RC_GTEST_PROP(Match, ReliableDistancesHaveTheBitsOfThePairwiseFormula, (std::uint16_t seed)) {
+  Rng rng(seed);
+  const ProfileShape shape{5, 2, 3, true};
+  const auto random_profiles = [&](std::size_t count) {
+    std::vector<Profile> profiles;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<float> values(shape.size());
+      for (float& value : values) {
+        value = static_cast<float>(rng.uniform(0.1, 1));
+      }
+      // An absent class has no moments: its coordinates are skipped for this pair only. In every other case none is.
+      values[values.size() - 1 - rng.below(3)] = seed % 2 == 0 && rng.bernoulli(0.5) ? 0.0F : 0.4F;
+      profiles.push_back(decode(values, shape, 40 + static_cast<std::int64_t>(rng.below(400))));
+    }
+    return profiles;
+  };
+  const std::vector<Profile> parents = random_profiles(1 + rng.below(40));  // crosses the width of a panel
+  std::vector<Profile> queries = random_profiles(3);
+  queries.push_back(parents.front());
+  std::vector<Profile> pool = parents;
+  pool.insert(pool.end(), queries.begin(), queries.end());
+  const Gauge gauge = fit_gauge(Metric::reliable, shape, false, {}, pool);
+  const Distances distances = compare(gauge, queries, parents);
+  for (std::size_t r = 0; r < queries.size(); ++r) {
+    for (std::size_t c = 0; c < parents.size(); ++c) {
+      const NoisyDistance expected = reliable_distance(gauge.reliability, signature_of(queries[r], shape, false),
+                                                       signature_of(parents[c], shape, false));
+      RC_ASSERT(distances.floor.at(r, c) == expected.floor);
+      RC_ASSERT(distances.squared.at(r, c) == (queries[r] == parents[c] ? expected.floor : expected.squared));
+    }
+  }
 }
 
 TEST(Match, IdenticalProfilesShareEqually) {
