@@ -12,6 +12,7 @@ void add_init_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_list_command(CLI::App& app);
 void add_data_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
 
 /// The shared `--format text|json` option of everything that prints a table.
 void add_format_option(CLI::App& command, Format& format);

@@ -57,6 +57,7 @@ int run_app(int argc, char** argv) {
   add_run_command(app);
   add_data_command(app);
   add_list_command(app);
+  add_bench_command(app);
 
   log_to_stderr(/*verbose=*/false);
   try {

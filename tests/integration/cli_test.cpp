@@ -125,7 +125,7 @@ TEST(Cli, AnUnknownOrForeignSimdTargetIsBadUsageThatListsThisMachines) {
 
 TEST(Cli, HelpNamesTheCommands) {
   const std::vector<std::string> names = subcommands(feroma_cli("--help").output);
-  for (const char* name : {"init", "run", "data", "list"}) {
+  for (const char* name : {"init", "run", "data", "list", "bench"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
 }
@@ -199,6 +199,39 @@ TEST(CliList, PrintsOneLineEach) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   EXPECT_TRUE(text.starts_with("covariate ")) << text;
   EXPECT_TRUE(contains(text, "P(Y|X)")) << text;
+}
+
+TEST(CliBench, JsonHasEveryFigureOfTheContract) {
+  const Result result = feroma_cli("bench --quick --only threads_2_over_1 --format json");
+  EXPECT_EQ(result.exit_code, 0);
+  const auto json = nlohmann::json::parse(result.output, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(json.is_object()) << result.output;
+  for (const char* key : {"fma_peak_gflops", "native_over_torch", "native_peak_share", "threads_2_over_1",
+                          "feroma_over_fedavg", "map_aggregate_share_k1000"}) {
+    ASSERT_TRUE(json.contains(key)) << key;
+    EXPECT_TRUE(json[key].is_null() || json[key].is_number()) << key << ": " << json[key];
+  }
+  for (const char* key : {"cpu", "simd_target", "threads", "raw", "figures"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_TRUE(json["fma_peak_gflops"].is_null()) << "not asked for";
+}
+
+TEST(CliBench, UnknownFigureIsBadUsageAndListsTheKnownOnes) {
+  const Result result = feroma_cli("bench --only speed", Stream::err);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.output, "fma_peak_gflops")) << result.output;
+  EXPECT_TRUE(contains(result.output, "got speed")) << result.output;
+}
+
+TEST_F(CliFiles, BenchAppendsRowsToACsvFile) {
+  const std::string command = "bench --quick --only fma_peak_gflops --csv " + path("history.csv");
+  ASSERT_EQ(feroma_cli(command).exit_code, 0);
+  ASSERT_EQ(feroma_cli(command).exit_code, 0);
+  const std::string text = text_of(path("history.csv"));
+  EXPECT_TRUE(text.starts_with("date,version,machine,figure,median,spread\n")) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), ','), 15) << text;
 }
 
 TEST_F(CliFiles, InitWritesTheDefaultScenario) {
