@@ -4,7 +4,8 @@
 #include <thread>
 
 #include "feroma/bench/figures.h"
-#include "feroma/core/build_info.h"
+#include "feroma/core/options.h"
+#include "feroma/core/simd.h"
 
 namespace feroma {
 namespace {
@@ -27,7 +28,7 @@ std::string line_value(const char* file, std::string_view key) {
 Machine this_machine() {
   const std::string cpu = line_value("/proc/cpuinfo", "model name");
   return {cpu.empty() ? "unknown" : cpu, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
-          build_info().simd_target};
+          std::string(name_of(simd_target()))};
 }
 
 }  // namespace feroma

@@ -23,10 +23,7 @@ Batch noise_batch(const ModelSpec& spec, int size, BatchLayout layout) {
   batch.size = size;
   batch.shape = spec.input;
   batch.layout = layout;
-  // A whole number of lane blocks: the sample-innermost layout is padded to it.
-  constexpr int kBlock = 64;
-  const int padded = layout == BatchLayout::sample_innermost ? (size + kBlock - 1) / kBlock * kBlock : size;
-  for (int i = 0; i < padded * spec.input.size(); ++i) {
+  for (std::size_t i = 0; i < layout.size(spec.input, size); ++i) {
     batch.inputs.push_back(static_cast<float>(rng.uniform()));
   }
   for (int i = 0; i < size; ++i) {

@@ -12,7 +12,8 @@ namespace feroma {
 /// Loads the libtorch module; an `unsupported` error that says why where it cannot.
 void require_torch();
 /// The libtorch engine.
-[[nodiscard]] std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec, Precision precision = Precision::float32);
+[[nodiscard]] std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec,
+                                                        Precision precision = Precision::float32);
 /// Keeps libtorch's operators on the calling thread.
 void prepare_torch_thread();
 

@@ -39,7 +39,8 @@ std::vector<ResultRecord> results_on(const std::string& engine) {
   return run_experiment(experiment, options, stop);
 }
 
-// Rounding differs from the first step on, and twenty rounds of SGD magnify it: the models differ, their worth does not.
+// Rounding differs from the first step on, and twenty rounds of SGD magnify it: the models differ, their worth does
+// not.
 TEST(EnginesSlow, EndWithinHalfAPointAfterTwentyRounds) {
   if (!engine_available(EngineKind::torch) || locate_dataset(find_dataset("fmnist"), {}).empty()) {
     GTEST_SKIP() << "libtorch or Fashion-MNIST is missing: whole runs on the two engines are NOT compared";

@@ -1,10 +1,9 @@
-#include "feroma/runtime/round_loop.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
+#include "feroma/runtime/round_loop.h"
 #include "tests/algorithms/toy_run.h"
 
 namespace feroma {
