@@ -12,7 +12,7 @@ build = cmake --build build/$(1) --parallel $(JOBS)
 check = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench format format-check layers lint setup setup-all fresh-check clean
+.PHONY: help demo test test-all test-neon bench format format-check layers lint setup setup-all fresh-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -31,7 +31,7 @@ test: ## install what is missing, build everything, run the fast tests
 	$(call build,release)
 	$(call check,release) -LE slow --no-tests=error
 
-test-all: test ## also the slow tests, and the fast tests under AddressSanitizer, UBSan and ThreadSanitizer
+test-all: test ## also the slow tests, the kernels on NEON, and the fast tests under AddressSanitizer, UBSan and ThreadSanitizer
 	$(call check,release) -L slow
 	$(call configure,asan)
 	$(call build,asan)
@@ -39,6 +39,14 @@ test-all: test ## also the slow tests, and the fast tests under AddressSanitizer
 	$(call configure,tsan)
 	$(call build,tsan)
 	$(call check,tsan) -LE slow --no-tests=error
+	$(MAKE) test-neon
+
+test-neon: ## the kernels on NEON: cross-compiled for arm64, run by qemu, same bits as AVX2
+	scripts/setup all
+	scripts/arm64-root build/arm64-root
+	$(call configure,neon)
+	$(call build,neon) --target engine_tests aggregation_tests
+	$(call check,neon) -R '^(engine|aggregation)$$' --no-tests=error
 
 bench: ## build and run the micro benchmarks (BENCH_FLAGS go to each of them)
 	scripts/setup test

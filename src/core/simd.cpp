@@ -23,11 +23,11 @@ constexpr std::array<std::pair<SimdTarget, std::int64_t>, 5> kTargets{{{SimdTarg
                                                                        {SimdTarget::neon, HWY_NEON},
                                                                        {SimdTarget::scalar, HWY_SCALAR}}};
 
-/// Those of `supported` that kernels are compiled for. Highway falls back to scalar code without listing it.
+/// Those of `supported` that kernels are compiled for. Highway falls back to its baseline without listing it.
 std::vector<SimdTarget> compiled_targets(std::int64_t supported) {
   std::vector<SimdTarget> targets;
   for (const auto& [target, bit] : kTargets) {
-    if (((supported | HWY_SCALAR) & HWY_TARGETS & bit) != 0) {
+    if (((supported | HWY_STATIC_TARGET) & HWY_TARGETS & bit) != 0) {
       targets.push_back(target);
     }
   }

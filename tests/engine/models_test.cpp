@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/torch_engine.h"
-#include "feroma/client/trainer.h"
+#include "feroma/engine/sgd.h"
 #include "tests/engine/engine_support.h"
 #include "tests/golden_support.h"
 
