@@ -13,6 +13,9 @@ using detail::kTileRows;
 using detail::kTileValues;
 using detail::TileSource;
 
+/// Ranges of one task: enough to pay for its working memory, few enough to share out among cores.
+constexpr std::size_t kRangesPerTask = 32;
+
 /// Outputs that are summed together, and what each of them takes from whom.
 struct RowTile {
   std::size_t first = 0;
@@ -106,7 +109,8 @@ void sum_range(std::span<const RowTile> tiles, const Panel& panel, std::size_t l
 
 }  // namespace
 
-std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<const float> weights) {
+std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<const float> weights,
+                            const Parallel& parallel) {
   require(!sources.empty() && weights.size() % sources.size() == 0, ErrorCode::internal,
           "[aggregation] {} weights cannot be rows over {} models", weights.size(), sources.size());
   const std::size_t rows = weights.size() / sources.size();
@@ -121,16 +125,19 @@ std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<co
     outputs.emplace_back(sources.front()->shared_layout());
   }
   const std::vector<RowTile> tiles = make_tiles(weights, sources.size(), rows);
-  Panel panel(sources, /*copied=*/tiles.size() > 1);
-  std::vector<Range> sums(rows);
-  for (std::size_t begin = 0; begin < size; begin += kTileValues) {
-    const std::size_t length = std::min(kTileValues, size - begin);
-    panel.move_to(begin, length);
-    sum_range(tiles, panel, length, sums);
-    for (std::size_t r = 0; r < rows; ++r) {
-      std::copy_n(sums[r].values, length, outputs[r].values().data() + begin);
+  const std::size_t part = kRangesPerTask * kTileValues;
+  parallel((size + part - 1) / part, [&](std::size_t task) {
+    Panel panel(sources, /*copied=*/tiles.size() > 1);
+    std::vector<Range> sums(rows);
+    for (std::size_t begin = task * part; begin < std::min(size, (task + 1) * part); begin += kTileValues) {
+      const std::size_t length = std::min(kTileValues, size - begin);
+      panel.move_to(begin, length);
+      sum_range(tiles, panel, length, sums);
+      for (std::size_t r = 0; r < rows; ++r) {
+        std::copy_n(sums[r].values, length, outputs[r].values().data() + begin);
+      }
     }
-  }
+  });
   return outputs;
 }
 

@@ -21,7 +21,9 @@ template <std::size_t Rows, std::size_t Vectors, class D>
 void SumVectors(D d, const MixPass& pass, std::size_t at) {
   const std::size_t lanes = hn::Lanes(d);
   hn::Vec<D> sums[Rows][Vectors];
+  HWY_UNROLL(6)
   for (std::size_t r = 0; r < Rows; ++r) {
+    HWY_UNROLL(4)
     for (std::size_t v = 0; v < Vectors; ++v) {
       sums[r][v] = hn::LoadU(d, pass.sums + r * kTileValues + at + v * lanes);
     }
@@ -29,17 +31,22 @@ void SumVectors(D d, const MixPass& pass, std::size_t at) {
   for (const TileSource& source : pass.sources) {
     const float* HWY_RESTRICT in = pass.values[source.source] + at;
     hn::Vec<D> values[Vectors];
+    HWY_UNROLL(4)
     for (std::size_t v = 0; v < Vectors; ++v) {
       values[v] = hn::LoadU(d, in + v * lanes);
     }
+    HWY_UNROLL(6)
     for (std::size_t r = 0; r < Rows; ++r) {
       const auto weight = hn::Set(d, source.weights[r]);
+      HWY_UNROLL(4)
       for (std::size_t v = 0; v < Vectors; ++v) {
         sums[r][v] = hn::MulAdd(weight, values[v], sums[r][v]);
       }
     }
   }
+  HWY_UNROLL(6)
   for (std::size_t r = 0; r < Rows; ++r) {
+    HWY_UNROLL(4)
     for (std::size_t v = 0; v < Vectors; ++v) {
       hn::StoreU(sums[r][v], d, pass.sums + r * kTileValues + at + v * lanes);
     }

@@ -28,6 +28,7 @@ class Feroma final : public Algorithm {
     spec_ = context.model;
     fit_ = with_momentum(context.fit, options_.momentum_reset);
     rng_ = context.rng;
+    parallel_ = context.parallel;
     state_.global = context.initial;
     shape_ = profile_shape(options_, spec_);
     const int widest =
@@ -117,6 +118,7 @@ class Feroma final : public Algorithm {
   ModelSpec spec_;
   FitOptions fit_;
   Rng rng_{0};
+  Parallel parallel_ = in_turn;
   ProfileShape shape_;
 
   FeromaState state_;
@@ -238,7 +240,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
     }
     if (!state_.parents.empty() && !receivers_.empty()) {
       mixing = mixing_matrix(options_, shape_, state_.scaler, receivers_, state_.parents,
-                             rng_.derive("join", static_cast<std::uint64_t>(round)));
+                             rng_.derive("join", static_cast<std::uint64_t>(round)), parallel_);
     }
     trace_ = trace_of(receivers_, state_.parents, shape_, mixing);
   }
@@ -251,7 +253,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
     models.push_back(parent.model);
   }
   const std::vector<float> weights(mixing.values.begin(), mixing.values.end());
-  std::vector<Parameters> mixed = mix(models, weights);
+  std::vector<Parameters> mixed = mix(models, weights, parallel_);
   for (std::size_t r = 0; r < mixed.size(); ++r) {
     assigned_[receivers_[r].client] = share(std::move(mixed[r]));
   }

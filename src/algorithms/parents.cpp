@@ -59,7 +59,8 @@ std::vector<Profile> profiles_of(std::span<const Parent> parents) {
 }
 
 Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
-                     std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng) {
+                     std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,
+                     const Parallel& parallel) {
   const std::vector<Profile> old = profiles_of(parents);
   std::vector<Profile> queries;
   for (const Receiver& receiver : receivers) {
@@ -68,7 +69,7 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
   std::vector<Profile> pool = old;
   pool.insert(pool.end(), queries.begin(), queries.end());
   const Gauge gauge = fit_gauge(options.metric, shape, /*label_free=*/false, scaler, pool);
-  const Distances distances = compare(gauge, queries, old);
+  const Distances distances = compare(gauge, queries, old, parallel);
   const WeightRule rule = weight_rule(options);
   Matrix weights = weights_of(rule, distances, kernel_width(rule, distances));
   if (options.join == Join::positional) {

@@ -27,7 +27,8 @@ struct Receiver {
 
 /// Who takes how much from whom: distances, kernel, threshold, counts, normalisation, in this order.
 [[nodiscard]] Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
-                                   std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng);
+                                   std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,
+                                   const Parallel& parallel = in_turn);
 
 /// Weights over the parents for one test client; `label_free` compares only what needs no labels.
 [[nodiscard]] std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule rule,

@@ -41,11 +41,13 @@ std::vector<detail::CompactSignature> compact_signatures(const Gauge& gauge,
   return signatures;
 }
 
-Distances compare_signatures(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents) {
+Distances compare_signatures(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents,
+                             const Parallel& parallel) {
   const detail::CoordinateWeights coordinates = detail::coordinate_weights(gauge.reliability);
   const std::vector<detail::CompactSignature> signatures = compact_signatures(gauge, coordinates, queries);
   Distances distances{Matrix(queries.size(), parents.size()), Matrix(queries.size(), parents.size())};
-  for (std::size_t first = 0; first < parents.size(); first += detail::kPanelParents) {
+  parallel((parents.size() + detail::kPanelParents - 1) / detail::kPanelParents, [&](std::size_t task) {
+    const std::size_t first = task * detail::kPanelParents;
     const auto group = parents.subspan(first, std::min(detail::kPanelParents, parents.size() - first));
     // A panel stays in the second-level cache while every query passes over it.
     const detail::ParentPanel panel = make_panel(coordinates, compact_signatures(gauge, coordinates, group));
@@ -58,20 +60,21 @@ Distances compare_signatures(const Gauge& gauge, std::span<const Profile> querie
         distances.squared.at(r, first + c) = same ? d.floor[c] : d.squared[c];
       }
     }
-  }
+  });
   return distances;
 }
 
-Distances compare_vectors(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents) {
+Distances compare_vectors(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents,
+                          const Parallel& parallel) {
   const auto a = scaled_vectors(gauge, queries);
   const auto b = scaled_vectors(gauge, parents);
   Distances distances{Matrix(queries.size(), parents.size()), Matrix(queries.size(), parents.size())};
-  for (std::size_t r = 0; r < a.size(); ++r) {
+  parallel(a.size(), [&](std::size_t r) {
     for (std::size_t c = 0; c < b.size(); ++c) {
       const double d = gauge.metric == Metric::cosine ? cosine(a[r], b[c]) : euclidean(a[r], b[c]);
       distances.squared.at(r, c) = d * d;
     }
-  }
+  });
   return distances;
 }
 
@@ -113,9 +116,10 @@ Matrix Distances::excess() const {
   return result;
 }
 
-Distances compare(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents) {
-  return gauge.metric == Metric::reliable ? compare_signatures(gauge, queries, parents)
-                                          : compare_vectors(gauge, queries, parents);
+Distances compare(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents,
+                  const Parallel& parallel) {
+  return gauge.metric == Metric::reliable ? compare_signatures(gauge, queries, parents, parallel)
+                                          : compare_vectors(gauge, queries, parents, parallel);
 }
 
 double kernel_width(const WeightRule& rule, const Distances& distances) {

@@ -89,6 +89,9 @@ double effective_parents(std::span<const double> weights) {
   return squares > 0 ? 1.0 / squares : 0.0;
 }
 
+/// Where the power iteration may stop: the figure is printed, nothing is computed from it.
+constexpr double kContractionPrecision = 1e-9;
+
 double contraction(const Matrix& mixing) {
   if (mixing.rows < 2 || mixing.cols < 2) {
     return 0;
@@ -127,7 +130,11 @@ double contraction(const Matrix& mixing) {
         back[c] += mixing.at(r, c) * y[r];
       }
     }
+    const double before = value;
     value = norm(y);
+    if (std::abs(value - before) <= kContractionPrecision * value) {
+      break;
+    }
     x = std::move(back);
   }
   return value;

@@ -57,7 +57,14 @@ RoundLoop::RoundLoop(Setup setup)
 
 std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();
-  algorithm->init(setup_.server);
+  ServerContext server = setup_.server;
+  // The workers are idle while the server works. What it does in a round is not interrupted half-way.
+  server.parallel = [workers = &setup_.workers](std::size_t count, const std::function<void(std::size_t)>& task) {
+    static const std::atomic<bool> kNever = false;
+    workers->run(
+        count, [&task](std::size_t i, Trainer&) { task(i); }, kNever);
+  };
+  algorithm->init(server);
   return algorithm;
 }
 

@@ -12,6 +12,7 @@
 #include "feroma/algorithms/predictor.h"
 #include "feroma/client/context.h"
 #include "feroma/core/ids.h"
+#include "feroma/core/parallel.h"
 #include "feroma/mapping/matrix.h"
 #include "feroma/models/archive.h"
 #include "feroma/models/message.h"
@@ -27,6 +28,7 @@ struct ServerContext {
   Rng rng{0};  ///< the algorithm's own stream
   /// Reads a model file with the run's layout; for encoders that are given as a file.
   std::function<ParametersPtr(const std::string& path)> load_model;
+  Parallel parallel = in_turn;  ///< how the server's own work is shared out
 };
 
 /// How a test client is served; an algorithm that cannot serve a policy returns null and the result is N/A.

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "feroma/core/parallel.h"
 #include "feroma/mapping/distance.h"
 #include "feroma/mapping/kernel.h"
 #include "feroma/mapping/matrix.h"
@@ -38,7 +39,8 @@ struct Distances {
  * A query that is the very profile of a parent (a cached one: same data version) is no nearer than a fresh sample of
  * the same distribution would be: its squared distance is the noise floor, not zero.
  */
-[[nodiscard]] Distances compare(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents);
+[[nodiscard]] Distances compare(const Gauge& gauge, std::span<const Profile> queries, std::span<const Profile> parents,
+                                const Parallel& parallel = in_turn);
 
 /// How distances become weights.
 struct WeightRule {

@@ -203,7 +203,7 @@ const RunTile* find_tiles(int outputs) {
   return tiles_of_outputs<kO, kC>();
 }
 
-/// Tiles of nearly equal size: 14 in steps of at most 4 is 4 + 4 + 3 + 3, not 4 + 4 + 4 + 2.
+/// Pieces of nearly equal size: 16 in steps of at most 6 is 6 + 5 + 5, not 6 + 6 + 4.
 int piece(int left, int most) {
   const int pieces = (left + most - 1) / most;
   return (left + pieces - 1) / pieces;
@@ -222,29 +222,18 @@ struct Span {
   bool whole;
 };
 
-/**
- * Cuts a row into tiles. Where only part of the kernel reaches the picture, tiles are narrow: a tap is taken for all
- * pixels of a tile, also for those where it meets the zero border.
- */
+/// Cuts a row into tiles of nearly equal size: 14 in steps of at most 4 is 3 + 4 + 4 + 3. The smaller ones lie at the
+/// ends, where a kernel may reach beside the picture: a tap is taken for all pixels of a tile or for none.
 std::vector<Span> cut_row(const Correlation& task) {
-  constexpr int kEdgePixels = 2;
   const int width = task.out_extent.width;
-  const int left = std::clamp(task.padding_columns, 0, width);
-  const int right =
-      std::clamp(task.in_extent.width + task.padding_columns - task.kernel_width + 1, left, std::max(left, width));
+  const int tiles = (width + kPixels - 1) / kPixels;
+  const int large = width % tiles;
+  const int small_first = (tiles - large) / 2;
   std::vector<Span> spans;
-  const auto cut = [&](int begin, int end, int most) {
-    for (int x = begin, pixels = 0; x < end; x += pixels) {
-      pixels = piece(end - x, most);
-      spans.push_back({x, pixels, takes_all_columns(task, x, pixels)});
-    }
-  };
-  if (left < kEdgePixels && width - right < kEdgePixels) {
-    cut(0, width, kPixels);
-  } else {
-    cut(0, left, std::min(kEdgePixels, kPixels));
-    cut(left, right, kPixels);
-    cut(right, width, std::min(kEdgePixels, kPixels));
+  for (int i = 0, x = 0; i < tiles; ++i) {
+    const int pixels = width / tiles + (i >= small_first && i < small_first + large ? 1 : 0);
+    spans.push_back({x, pixels, takes_all_columns(task, x, pixels)});
+    x += pixels;
   }
   return spans;
 }

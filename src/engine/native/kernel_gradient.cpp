@@ -32,7 +32,8 @@ struct Piece {
   int row_end;
 };
 
-template <int kO, int kT>
+/// kBias: the gradients themselves are summed on the way.
+template <int kO, int kT, bool kBias>
 HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
   const Tag d;
   const std::ptrdiff_t taps_per_output =
@@ -53,6 +54,12 @@ HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
         sum[o][t] = hn::Load(d, sums + o * taps_per_output + t * kGroupLanes);
       }
     }
+    float* const bias_sums = kBias ? task.bias_sums + at.output * kGroupLanes + lane : nullptr;
+    Vec bias[std::size_t{kO}];
+    HWY_UNROLL(4)
+    for (int o = 0; o < kO; ++o) {
+      bias[o] = kBias ? hn::Load(d, bias_sums + o * kGroupLanes) : hn::Zero(d);
+    }
     for (int y = row_begin; y < row_end; ++y) {
       const float* HWY_RESTRICT g = task.out_gradient + at.output * out_channel + y * task.out_strides.row + lane;
       const float* HWY_RESTRICT x = task.in + at.channel * task.in_strides.channel + (y + shift) * task.in_strides.row +
@@ -70,6 +77,9 @@ HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
           for (int t = 0; t < kT; ++t) {
             sum[o][t] = hn::MulAdd(gradient, pixel[t], sum[o][t]);
           }
+          if constexpr (kBias) {
+            bias[o] = hn::Add(bias[o], gradient);
+          }
         }
         x += kGroupLanes;
         g += kGroupLanes;
@@ -81,27 +91,30 @@ HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
       for (int t = 0; t < kT; ++t) {
         hn::Store(sum[o][t], d, sums + o * taps_per_output + t * kGroupLanes);
       }
+      if constexpr (kBias) {
+        hn::Store(bias[o], d, bias_sums + o * kGroupLanes);
+      }
     }
   }
 }
 
 using RunPiece = void (*)(const KernelGradient&, const Piece&);
 
-template <int kO>
+template <int kO, bool kBias>
 RunPiece piece_of_taps(int taps) {
-  constexpr RunPiece kPieces[] = {run_piece<kO, 1>, run_piece<kO, 2>, run_piece<kO, 3>, run_piece<kO, 4>,
-                                  run_piece<kO, 5>};
+  constexpr RunPiece kPieces[] = {run_piece<kO, 1, kBias>, run_piece<kO, 2, kBias>, run_piece<kO, 3, kBias>,
+                                  run_piece<kO, 4, kBias>, run_piece<kO, 5, kBias>};
   return kPieces[taps - 1];
 }
 
 template <int kO = kOutputs>
-RunPiece find_piece(int outputs, int taps) {
+RunPiece find_piece(int outputs, int taps, bool bias) {
   if constexpr (kO > 1) {
     if (outputs < kO) {
-      return find_piece<kO - 1>(outputs, taps);
+      return find_piece<kO - 1>(outputs, taps, bias);
     }
   }
-  return piece_of_taps<kO>(taps);
+  return bias ? piece_of_taps<kO, true>(taps) : piece_of_taps<kO, false>(taps);
 }
 
 int nearly_equal_part(int left, int most) {
@@ -115,7 +128,10 @@ void add_taps(const KernelGradient& task, int outputs, Piece at) {
       int taps = 0;
       for (at.tap = 0; at.tap < task.kernel_columns; at.tap += taps) {
         taps = nearly_equal_part(task.kernel_columns - at.tap, kTaps);
-        find_piece(outputs, taps)(task, at);
+        // Under the kernel row without a shift every gradient is seen once.
+        const bool bias =
+            task.bias_sums != nullptr && at.channel == 0 && at.kernel_row == task.padding_rows && at.tap == 0;
+        find_piece(outputs, taps, bias)(task, at);
       }
     }
   }

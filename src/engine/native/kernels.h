@@ -70,6 +70,7 @@ struct KernelGradient {
   const float* in = nullptr;  ///< `padding_columns` zero columns lie on either side of each row
   const float* out_gradient = nullptr;
   float* sums = nullptr;
+  float* bias_sums = nullptr;  ///< [o][lane] += the sum of out_gradient; null: nobody asks
   Extent in_extent;
   Extent out_extent;
   Strides in_strides;

@@ -82,12 +82,18 @@ void Network::backward_convolve(std::size_t step, int group, std::span<const flo
   const Tensor in = plan_.tensors[step].as_input();
   const Tensor& out = plan_.tensors[step + 1];
   const float* const from = gradient(step + 1, group);
-  add_pixels(from, out.extent, out.strides(), sums_[step].biases.data());
+  float* const biases = sums_[step].biases.data();
+  // A kernel row without a shift lies over the whole output unless padding made that taller than the input.
+  const bool on_the_way = !sums_[step].wide && out.extent.height <= in.extent.height && what.padding_rows < what.rows;
+  if (!on_the_way) {
+    add_pixels(from, out.extent, out.strides(), biases);
+  }
   if (sums_[step].wide) {
     add_wide_gradient(step, group);
   } else {
-    add_kernel_gradient({activation(step, group), from, sums_[step].weights.data(), in.extent, out.extent, in.strides(),
-                         out.strides(), what.rows, what.columns, what.padding_rows, what.padding_columns});
+    add_kernel_gradient({activation(step, group), from, sums_[step].weights.data(), on_the_way ? biases : nullptr,
+                         in.extent, out.extent, in.strides(), out.strides(), what.rows, what.columns, what.padding_rows,
+                         what.padding_columns});
   }
   if (step > plan_.first_trained) {
     Correlation task = turned(convolution(what, in, out));
