@@ -91,13 +91,13 @@ double Trainer::epochs(Parameters& params, const View& view, const FitOptions& o
 
 double Trainer::step(Parameters& params, const View& view, std::span<const std::uint32_t> items,
                      const FitOptions& options, std::span<float> velocity, const FitHooks& hooks) {
-  Batch batch = assemble(view, items, engine_.layout());
+  assemble_(batch_, view, items, engine_.layout());
   if (!hooks.sample_weights.empty()) {
     for (const std::uint32_t item : items) {
-      batch.weights.push_back(hooks.sample_weights[item]);
+      batch_.weights.push_back(hooks.sample_weights[item]);
     }
   }
-  const double loss = engine_.gradient(params, batch, gradient_);
+  const double loss = engine_.gradient(params, batch_, gradient_);
   if (hooks.edit_gradient) {
     hooks.edit_gradient(params.values(), gradient_);
   }
@@ -108,26 +108,26 @@ double Trainer::step(Parameters& params, const View& view, std::span<const std::
 Tally Trainer::evaluate(const Parameters& params, const View& view) {
   Tally total;
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
-    const Batch batch = assemble(view, items, engine_.layout());
-    const Activations out = engine_.forward(params, batch, Latent::penultimate);
-    total += tally_logits(out.logits, out.classes, batch.labels);
+    assemble_(batch_, view, items, engine_.layout());
+    const Activations out = engine_.forward(params, batch_, Latent::penultimate);
+    total += tally_logits(out.logits, out.classes, batch_.labels);
   });
   return total;
 }
 
 void Trainer::latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use) {
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
-    const Batch batch = assemble(view, items, engine_.layout());
-    const Activations out = engine_.forward(params, batch, latent);
-    use(out.latents, out.latent_size, batch.labels);
+    assemble_(batch_, view, items, engine_.layout());
+    const Activations out = engine_.forward(params, batch_, latent);
+    use(out.latents, out.latent_size, batch_.labels);
   });
 }
 
 std::vector<float> Trainer::probabilities(const Parameters& params, const View& view) {
   std::vector<float> all;
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
-    const Batch batch = assemble(view, items, engine_.layout(), /*labelled=*/false);
-    const Activations out = engine_.forward(params, batch, Latent::penultimate);
+    assemble_(batch_, view, items, engine_.layout(), /*labelled=*/false);
+    const Activations out = engine_.forward(params, batch_, Latent::penultimate);
     append_softmax(all, out.logits, static_cast<std::size_t>(out.classes));
   });
   return all;

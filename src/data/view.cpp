@@ -164,11 +164,25 @@ std::int32_t View::label(std::size_t i) const {
 
 Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayout layout, bool labelled) {
   Batch batch;
+  assemble_(batch, view, order, layout, labelled);
+  return batch;
+}
+
+void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> order, BatchLayout layout,
+               bool labelled) {
+  // Borders that were zero stay zero, so the values of a batch of the same form need not be cleared.
+  if (batch.layout != layout || batch.shape != view.shape) {
+    batch.inputs.clear();
+  }
   batch.size = static_cast<int>(order.size());
   batch.shape = view.shape;
   batch.layout = layout;
+  batch.inputs.resize(layout.size(view.shape, batch.size));
+  batch.labels.clear();
+  batch.targets.clear();
+  batch.weights.clear();
   if (order.empty()) {
-    return batch;
+    return;
   }
   Assembler assembler(view);
   const auto sample_size = static_cast<std::size_t>(view.shape.size());
@@ -180,7 +194,6 @@ Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayo
       batch.labels.push_back(view.label(position));
     }
   }
-  batch.inputs.resize(layout.size(view.shape, batch.size));
   const std::span<float> inputs = batch.inputs;
   switch (layout.kind) {
     case BatchLayout::sample_major:
@@ -190,6 +203,9 @@ Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayo
       break;
     case BatchLayout::sample_innermost: {
       const std::size_t group_size = layout.size(view.shape, 1);
+      if (sources.size() % kLanes != 0) {  // lanes without a sample are zero
+        std::fill(inputs.end() - static_cast<std::ptrdiff_t>(group_size), inputs.end(), 0.0F);
+      }
       for (std::size_t first = 0; first < sources.size(); first += kLanes) {
         write_group(assembler, std::span(sources).subspan(first, std::min(kLanes, sources.size() - first)), view.shape,
                     layout.border, inputs.subspan(first / kLanes * group_size, group_size));
@@ -197,7 +213,6 @@ Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayo
       break;
     }
   }
-  return batch;
 }
 
 }  // namespace feroma

@@ -165,6 +165,27 @@ RC_GTEST_PROP(AssembleProperty, TurnsAddUpAndCommuteWithTints, ()) {
   }
 }
 
+TEST(Assemble, NothingIsLeftOfTheBatchWhoseMemoryIsUsedAgain) {
+  const OnePicture bright({1, 2, 2}, {255, 255, 255, 255}, {0, 0});
+  const OnePicture dark({1, 2, 2}, {1, 2, 3, 4}, {});
+  for (const BatchLayout layout : {BatchLayout(BatchLayout::sample_major), {BatchLayout::sample_innermost, 1}}) {
+    Batch batch;
+    batch.weights = {1};
+    batch.targets = {1};
+    for (const std::size_t size : {40U, 17U, 3U, 20U}) {
+      const std::vector<std::uint32_t> order(size, 0);
+      assemble_(batch, bright.view(3), order, layout);
+      EXPECT_TRUE(batch.weights.empty() && batch.targets.empty());
+      assemble_(batch, dark.view(3), std::span(order).first(size / 2), layout);
+      const Batch fresh = assemble(dark.view(3), std::span(order).first(size / 2), layout);
+      EXPECT_EQ(batch.inputs, fresh.inputs);
+      EXPECT_EQ(batch.labels, fresh.labels);
+    }
+    assemble_(batch, dark.view(1), std::vector<std::uint32_t>{0}, layout);
+    EXPECT_EQ(batch.inputs, assemble(dark.view(1), std::vector<std::uint32_t>{0}, layout).inputs);
+  }
+}
+
 RC_GTEST_PROP(AssembleProperty, BothLayoutsHoldTheSameSamples, ()) {
   const int stored_channels = *rc::gen::element(1, 3);
   const int side = *rc::gen::inRange(1, 14);

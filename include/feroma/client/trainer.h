@@ -66,6 +66,7 @@ class Trainer {
 
   Engine& engine_;
   std::vector<float> gradient_;
+  Batch batch_;  ///< used again for every batch
 };
 
 }  // namespace feroma

@@ -49,5 +49,8 @@ struct View {
 /// `labelled` false leaves the labels empty (test clients have none).
 [[nodiscard]] Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayout layout,
                              bool labelled = true);
+/// The same into a batch whose memory is used again.
+void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> order, BatchLayout layout,
+               bool labelled = true);
 
 }  // namespace feroma
