@@ -23,8 +23,12 @@ Batch noise_batch(const ModelSpec& spec, int size, BatchLayout layout) {
   batch.size = size;
   batch.shape = spec.input;
   batch.layout = layout;
+  const auto columns = static_cast<std::size_t>(spec.input.width + 2 * layout.border);
+  const auto border = static_cast<std::size_t>(layout.border);
   for (std::size_t i = 0; i < layout.size(spec.input, size); ++i) {
-    batch.inputs.push_back(static_cast<float>(rng.uniform()));
+    const std::size_t column = i / kBatchLanes % columns;
+    const bool beside = border > 0 && (column < border || column >= columns - border);
+    batch.inputs.push_back(beside ? 0.0F : static_cast<float>(rng.uniform()));
   }
   for (int i = 0; i < size; ++i) {
     batch.labels.push_back(i % spec.classes);

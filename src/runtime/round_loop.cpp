@@ -324,21 +324,25 @@ ResultRecord RoundLoop::evaluate() {
   if (matchable > 0) {
     result.match_rate = matched / matchable;
   }
+  totals_.seconds += seconds_since(start);
+  describe_costs(result);
+  return result;
+}
+
+void RoundLoop::describe_costs(ResultRecord& result) const {
   const auto client_rounds = static_cast<double>(std::max<std::int64_t>(totals_.client_rounds, 1));
   result.bytes_up_per_client_round = static_cast<double>(totals_.bytes_up) / client_rounds;
   result.bytes_down_per_client_round = static_cast<double>(totals_.bytes_down) / client_rounds;
   result.profile_floats = algorithm_->profile_floats();
-  totals_.seconds += seconds_since(start);
   result.seconds_total = totals_.seconds;
   for (std::size_t s = 0; s < kStageNames.size(); ++s) {
     result.seconds[std::string(kStageNames[s])] = totals_.stages.values[s];
   }
-  const double training = totals_.stages[Stage::train];
+  const double training = totals_.stages.values[static_cast<std::size_t>(Stage::train)];
   // Stage seconds add up over the workers; the rate is that of all of them together.
   result.samples_per_second =
       training > 0 ? static_cast<double>(totals_.samples_trained) * setup_.workers.threads() / training : 0;
   result.peak_rss_bytes = peak_rss_bytes();
-  return result;
 }
 
 Bytes RoundLoop::save() const {

@@ -292,6 +292,44 @@ TEST(NativeEngine, ADivergedModelIsSeenInTheLoss) {
   EXPECT_TRUE(std::isnan(step_of(*engine, params, random_batch(spec, 3, 1)).loss));
 }
 
+TEST(NativeEngine, ALogitThatIsNotANumberIsSeenWhicheverClassItIsOf) {
+  const ModelSpec spec{"linear", {2, 1, 1}, 3, {Flatten{}, Linear{"fc", 3}}};
+  const auto engine = make_engine(EngineKind::native, spec);
+  for (const Loss loss : {Loss::cross_entropy, Loss::entropy, Loss::binary_cross_entropy}) {
+    for (std::size_t broken = 0; broken < 3; ++broken) {
+      Parameters params = initialise(spec, Rng(1));
+      params.segment(1)[broken] = std::nanf("");
+      Batch batch = random_batch(spec, 5, 1);
+      batch.labels.assign(5, 2);
+      batch.targets.assign(15, 1.0F);
+      std::vector<float> gradient(params.size());
+      EXPECT_TRUE(
+          std::isnan(engine->gradient(params, laid_out(batch, engine->layout()), Objective{loss, {}, {}}, gradient)))
+          << "class " << broken << ", loss " << static_cast<int>(loss);
+    }
+  }
+}
+
+TEST(NativeEngine, ASamplesResultDoesNotDependOnItsBatchForAnyLayer) {
+  for (const ModelSpec& spec : layer_specs()) {
+    const auto engine = make_engine(EngineKind::native, spec);
+    const Parameters params = initialise(spec, Rng(1));
+    const Batch batch = random_batch(spec, 70, 4);
+    const Latent latent = find_latent_layer(spec, Latent::penultimate) ? Latent::penultimate : Latent::flatten;
+    const Activations all = answer_of(*engine, params, batch, latent);
+    const auto classes = static_cast<std::size_t>(spec.classes);
+    for (const std::size_t sample : {0U, 17U, 64U, 69U}) {
+      Batch one;
+      one.size = 1;
+      one.shape = spec.input;
+      const auto first = batch.inputs.begin() + static_cast<std::ptrdiff_t>(sample) * spec.input.size();
+      one.inputs.assign(first, first + spec.input.size());
+      const Activations alone = answer_of(*engine, params, one, latent);
+      EXPECT_TRUE(same_bits(alone.logits, std::span(all.logits).subspan(sample * classes, classes))) << spec.name;
+    }
+  }
+}
+
 TEST(NativeEngine, WrongInputIsAnErrorNotACrash) {
   const ModelSpec spec = tiny_spec();
   const auto engine = make_engine(EngineKind::native, spec);

@@ -65,6 +65,8 @@ class RoundLoop {
   void validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record);
   [[nodiscard]] std::optional<double> score_best_round();
   [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
+  /// Seconds, bytes and memory of the whole run.
+  void describe_costs(ResultRecord& result) const;
 
   Setup setup_;
   std::unique_ptr<Algorithm> algorithm_;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "engine/native/kernels.h"
 #include "engine/native/targets.h"
@@ -203,53 +202,45 @@ const RunTile* find_tiles(int outputs) {
   return tiles_of_outputs<kO, kC>();
 }
 
-/// Pieces of nearly equal size: 16 in steps of at most 6 is 6 + 5 + 5, not 6 + 6 + 4.
-int piece(int left, int most) {
-  const int pieces = (left + most - 1) / most;
-  return (left + pieces - 1) / pieces;
-}
-
 /// Whether every kernel column lies inside the picture for some pixel of the tile.
 bool takes_all_columns(const Correlation& task, int x, int pixels) {
   const int first = x - task.padding_columns;
   return first + pixels - 1 >= 0 && first + task.kernel_width <= task.in_extent.width;
 }
 
-/// Neighbouring pixels of a row that one tile covers.
-struct Span {
-  int column;
-  int pixels;
-  bool whole;
-};
+/**
+ * How a row is cut into tiles of nearly equal size: 14 in steps of at most 4 is 3 + 4 + 4 + 3. The smaller ones lie at
+ * the ends, where a kernel may reach beside the picture: a tap is taken for all pixels of a tile or for none.
+ */
+struct RowCut {
+  explicit RowCut(int width)
+      : tiles((width + kPixels - 1) / kPixels),
+        pixels(width / tiles),
+        large_begin((tiles - width % tiles) / 2),
+        large_end(large_begin + width % tiles) {}
 
-/// Cuts a row into tiles of nearly equal size: 14 in steps of at most 4 is 3 + 4 + 4 + 3. The smaller ones lie at the
-/// ends, where a kernel may reach beside the picture: a tap is taken for all pixels of a tile or for none.
-std::vector<Span> cut_row(const Correlation& task) {
-  const int width = task.out_extent.width;
-  const int tiles = (width + kPixels - 1) / kPixels;
-  const int large = width % tiles;
-  const int small_first = (tiles - large) / 2;
-  std::vector<Span> spans;
-  for (int i = 0, x = 0; i < tiles; ++i) {
-    const int pixels = width / tiles + (i >= small_first && i < small_first + large ? 1 : 0);
-    spans.push_back({x, pixels, takes_all_columns(task, x, pixels)});
-    x += pixels;
-  }
-  return spans;
-}
+  [[nodiscard]] int pixels_of(int tile) const { return pixels + (tile >= large_begin && tile < large_end ? 1 : 0); }
+
+  int tiles;
+  int pixels;
+  int large_begin;  ///< tiles with one pixel more
+  int large_end;
+};
 
 void Correlate(const Correlation& task) {
   const bool wide =
       task.kernel_width == kFixedColumns && task.in_tap == kGroupLanes && task.in_strides.column == kGroupLanes;
-  const std::vector<Span> spans = cut_row(task);
+  const RowCut cut(task.out_extent.width);
   int outputs = 0;
   for (int o = 0; o < task.out_extent.channels; o += outputs) {
-    outputs = piece(task.out_extent.channels - o, kOutputs);
+    outputs = nearly_equal_part(task.out_extent.channels - o, kOutputs);
     const RunTile* const any = find_tiles<0>(outputs);
     const RunTile* const whole = wide ? find_tiles<kFixedColumns>(outputs) : any;
     for (int y = 0; y < task.out_extent.height; ++y) {
-      for (const Span& span : spans) {
-        (span.whole ? whole : any)[span.pixels - 1](task, {o, y, span.column});
+      for (int tile = 0, x = 0; tile < cut.tiles; ++tile) {
+        const int pixels = cut.pixels_of(tile);
+        (takes_all_columns(task, x, pixels) ? whole : any)[pixels - 1](task, {o, y, x});
+        x += pixels;
       }
     }
   }

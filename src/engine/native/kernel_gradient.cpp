@@ -32,6 +32,50 @@ struct Piece {
   int row_end;
 };
 
+/// The sums of kO outputs and kT taps, and where they come from.
+template <int kO, int kT>
+struct Tile {
+  Vec sums[std::size_t{kO}][std::size_t{kT}];
+  Vec bias[std::size_t{kO}];
+};
+
+/// Where a tile's sums lie for some lanes.
+struct TilePlace {
+  float* sums;
+  std::ptrdiff_t output_stride;
+  float* bias;  ///< null: nobody asks
+};
+
+template <int kO, int kT>
+HWY_INLINE Tile<kO, kT> load_tile(TilePlace at) {
+  const Tag d;
+  Tile<kO, kT> tile;
+  HWY_UNROLL(4)
+  for (int o = 0; o < kO; ++o) {
+    HWY_UNROLL(5)
+    for (int t = 0; t < kT; ++t) {
+      tile.sums[o][t] = hn::Load(d, at.sums + o * at.output_stride + t * kGroupLanes);
+    }
+    tile.bias[o] = at.bias == nullptr ? hn::Zero(d) : hn::Load(d, at.bias + o * kGroupLanes);
+  }
+  return tile;
+}
+
+template <int kO, int kT>
+HWY_INLINE void store_tile(const Tile<kO, kT>& tile, TilePlace at) {
+  const Tag d;
+  HWY_UNROLL(4)
+  for (int o = 0; o < kO; ++o) {
+    HWY_UNROLL(5)
+    for (int t = 0; t < kT; ++t) {
+      hn::Store(tile.sums[o][t], d, at.sums + o * at.output_stride + t * kGroupLanes);
+    }
+    if (at.bias != nullptr) {
+      hn::Store(tile.bias[o], d, at.bias + o * kGroupLanes);
+    }
+  }
+}
+
 /// kBias: the gradients themselves are summed on the way.
 template <int kO, int kT, bool kBias>
 HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
@@ -42,29 +86,17 @@ HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
   const int row_begin = std::max(at.row_begin, -shift);
   const int row_end = std::min(at.row_end, task.in_extent.height - shift);
   const std::ptrdiff_t out_channel = task.out_strides.channel;
+  const std::ptrdiff_t first_tap =
+      std::ptrdiff_t{(at.channel * task.kernel_rows + at.kernel_row) * task.kernel_columns + at.tap} * kGroupLanes;
   for (int lane = 0; lane < kGroupLanes; lane += kVecLanes) {
-    float* const sums = task.sums + at.output * taps_per_output +
-                        ((at.channel * task.kernel_rows + at.kernel_row) * task.kernel_columns + at.tap) * kGroupLanes +
-                        lane;
-    Vec sum[std::size_t{kO}][std::size_t{kT}];
-    HWY_UNROLL(4)
-    for (int o = 0; o < kO; ++o) {
-      HWY_UNROLL(5)
-      for (int t = 0; t < kT; ++t) {
-        sum[o][t] = hn::Load(d, sums + o * taps_per_output + t * kGroupLanes);
-      }
-    }
-    float* const bias_sums = kBias ? task.bias_sums + at.output * kGroupLanes + lane : nullptr;
-    Vec bias[std::size_t{kO}];
-    HWY_UNROLL(4)
-    for (int o = 0; o < kO; ++o) {
-      bias[o] = kBias ? hn::Load(d, bias_sums + o * kGroupLanes) : hn::Zero(d);
-    }
+    const TilePlace place{task.sums + at.output * taps_per_output + first_tap + lane, taps_per_output,
+                          kBias ? task.bias_sums + at.output * kGroupLanes + lane : nullptr};
+    Tile<kO, kT> tile = load_tile<kO, kT>(place);
     for (int y = row_begin; y < row_end; ++y) {
       const float* HWY_RESTRICT g = task.out_gradient + at.output * out_channel + y * task.out_strides.row + lane;
       const float* HWY_RESTRICT x = task.in + at.channel * task.in_strides.channel + (y + shift) * task.in_strides.row +
                                     (at.tap - task.padding_columns) * kGroupLanes + lane;
-      for (int column = 0; column < task.out_extent.width; ++column) {
+      for (int column = 0; column < task.out_extent.width; ++column, x += kGroupLanes, g += kGroupLanes) {
         Vec pixel[std::size_t{kT}];
         HWY_UNROLL(5)
         for (int t = 0; t < kT; ++t) {
@@ -75,26 +107,13 @@ HWY_NOINLINE void run_piece(const KernelGradient& task, const Piece& at) {
           const Vec gradient = hn::Load(d, g + o * out_channel);
           HWY_UNROLL(5)
           for (int t = 0; t < kT; ++t) {
-            sum[o][t] = hn::MulAdd(gradient, pixel[t], sum[o][t]);
+            tile.sums[o][t] = hn::MulAdd(gradient, pixel[t], tile.sums[o][t]);
           }
-          if constexpr (kBias) {
-            bias[o] = hn::Add(bias[o], gradient);
-          }
+          tile.bias[o] = kBias ? hn::Add(tile.bias[o], gradient) : tile.bias[o];
         }
-        x += kGroupLanes;
-        g += kGroupLanes;
       }
     }
-    HWY_UNROLL(4)
-    for (int o = 0; o < kO; ++o) {
-      HWY_UNROLL(5)
-      for (int t = 0; t < kT; ++t) {
-        hn::Store(sum[o][t], d, sums + o * taps_per_output + t * kGroupLanes);
-      }
-      if constexpr (kBias) {
-        hn::Store(bias[o], d, bias_sums + o * kGroupLanes);
-      }
-    }
+    store_tile(tile, place);
   }
 }
 
@@ -115,11 +134,6 @@ RunPiece find_piece(int outputs, int taps, bool bias) {
     }
   }
   return bias ? piece_of_taps<kO, true>(taps) : piece_of_taps<kO, false>(taps);
-}
-
-int nearly_equal_part(int left, int most) {
-  const int parts = (left + most - 1) / most;
-  return (left + parts - 1) / parts;
 }
 
 void add_taps(const KernelGradient& task, int outputs, Piece at) {

@@ -19,6 +19,12 @@ constexpr int kBlockGroups = kBlockLanes / kGroupLanes;
 /// Most output pixels that one register tile covers; a tile may read this many minus one columns beside a row.
 constexpr int kTilePixels = 4;
 
+/// The first of nearly equal parts of at most `most`: 16 in steps of 6 is 6 + 5 + 5, not 6 + 6 + 4.
+constexpr int nearly_equal_part(int left, int most) {
+  const int parts = (left + most - 1) / most;
+  return (left + parts - 1) / parts;
+}
+
 /// How far apart neighbours lie, in floats.
 struct Strides {
   std::ptrdiff_t channel = 0;

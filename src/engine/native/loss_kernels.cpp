@@ -27,10 +27,11 @@ HWY_INLINE void store_narrow(WideVec values, float* out) {
   hn::StoreU(hn::DemoteTo(HalfTag(), values), HalfTag(), out);
 }
 
-/// The softmax of some lanes: logits minus the largest, and the sum of their exponentials.
+/// The softmax of some lanes: the largest logit, and the sum of the exponentials of what the others are below it.
 struct Softmax {
   WideVec largest;
   WideVec total;
+  WideVec poison;  ///< zero, or not a number where a logit is not: maxima and exponentials may swallow that
 };
 
 HWY_INLINE Softmax softmax_of(const LossTask& task, int lane) {
@@ -40,10 +41,13 @@ HWY_INLINE Softmax softmax_of(const LossTask& task, int lane) {
     largest = hn::Max(largest, load_wide(task.logits + c * kGroupLanes + lane));
   }
   WideVec total = hn::Zero(d);
+  WideVec poison = hn::Zero(d);
   for (int c = 0; c < task.classes; ++c) {
-    total = hn::Add(total, hn::Exp(d, hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), largest)));
+    const WideVec logit = load_wide(task.logits + c * kGroupLanes + lane);
+    total = hn::Add(total, hn::Exp(d, hn::Sub(logit, largest)));
+    poison = hn::MulAdd(hn::Zero(d), logit, poison);
   }
-  return {largest, total};
+  return {largest, total, poison};
 }
 
 void cross_entropy(const LossTask& task, int lane, float* gradient, double* losses) {
@@ -60,7 +64,8 @@ void cross_entropy(const LossTask& task, int lane, float* gradient, double* loss
     const WideVec target = hn::IfThenElseZero(here, hn::Set(d, 1.0));
     store_narrow(hn::Mul(scale, hn::Sub(probability, target)), gradient + c * kGroupLanes + lane);
   }
-  hn::StoreU(hn::Mul(scale, hn::Sub(hn::Log(d, softmax.total), chosen)), d, losses + lane);
+  const WideVec loss = hn::Mul(scale, hn::Sub(hn::Log(d, softmax.total), chosen));
+  hn::StoreU(hn::Add(loss, softmax.poison), d, losses + lane);
 }
 
 /// H = -sum p log p; its gradient is -p (log p + H).
@@ -81,7 +86,7 @@ void entropy(const LossTask& task, int lane, float* gradient, double* losses) {
     const WideVec slope = hn::Neg(hn::Mul(hn::Exp(d, log_p), hn::Add(log_p, total)));
     store_narrow(hn::Mul(scale, slope), gradient + c * kGroupLanes + lane);
   }
-  hn::StoreU(hn::Mul(scale, total), d, losses + lane);
+  hn::StoreU(hn::Add(hn::Mul(scale, total), softmax.poison), d, losses + lane);
 }
 
 /// max(z, 0) - z t + log(1 + exp(-|z|)), which never overflows; its gradient is sigmoid(z) - t.

@@ -22,7 +22,8 @@ void AlignedFloats::clear_() { std::fill_n(values_.get(), size_, 0.0F); }
 
 Network::Network(Plan plan) : plan_(std::move(plan)) {
   make_runs();
-  allocate();
+  allocate(kBlockGroups);
+  capacity_ = kBlockGroups;
 }
 
 void Network::make_runs() {
@@ -52,10 +53,10 @@ bool Network::keeps_gradient(std::size_t tensor) const {
          !plan_.steps[tensor].by_group();
 }
 
-void Network::allocate() {
+void Network::allocate(int count) {
   activations_.clear();
   gradients_.clear();
-  const auto groups = static_cast<std::size_t>(capacity_);
+  const auto groups = static_cast<std::size_t>(count);
   const auto values = [&](std::size_t size, bool kept) {
     return Values{AlignedFloats(size * (kept ? groups : 1)), kept ? size : 0};
   };
@@ -71,14 +72,13 @@ void Network::allocate() {
   norms_.resize(plan_.steps.size());
   blocked_.resize(plan_.steps.size());
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-    allocate_step(i);
+    allocate_step(i, groups);
   }
   injection_ = {};
 }
 
-void Network::allocate_step(std::size_t step) {
+void Network::allocate_step(std::size_t step, std::size_t groups) {
   const Step& what = plan_.steps[step];
-  const auto groups = static_cast<std::size_t>(capacity_);
   const auto outputs = static_cast<std::size_t>(plan_.tensors[step + 1].extent.channels);
   const Tensor in = plan_.tensors[step].as_input();
   Sums& sums = sums_[step];
@@ -186,8 +186,9 @@ void Network::begin(int samples) {
   samples_ = samples;
   groups_ = (samples + kGroupLanes - 1) / kGroupLanes;
   if (groups_ > capacity_) {
+    capacity_ = 0;  // should memory run out half-way, the next pass starts over
+    allocate(groups_);
     capacity_ = groups_;
-    allocate();
   }
   injection_.active = false;
 }
@@ -251,6 +252,13 @@ void Network::clear_sums() {
 }
 
 void Network::backward(std::span<const float> params) {
+  const std::size_t last = plan_.steps.size();
+  for (int group = 0; group < groups_; ++group) {
+    join_gradients(last, group);
+    if (plan_.steps.back().masked_by_next()) {  // there is no next step
+      block_gradient(extent(last), in_picture(last, group), in_gradient(last, group));
+    }
+  }
   for (std::size_t r = runs_.size(); r-- > 0;) {
     const Run& run = runs_[r];
     for (int group = 0; group < (run.by_group ? groups_ : 1); ++group) {

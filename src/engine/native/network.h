@@ -29,7 +29,7 @@ class AlignedFloats {
 /// Training normalises with the batch's own statistics, evaluation with the running ones.
 enum class Mode { train, evaluate };
 
-/// Runs a plan over groups of 16 samples. Owns all working memory; a step allocates nothing once it is large enough.
+/// Runs a plan over groups of 16 samples. Owns the activations and gradients, which are kept between passes.
 class Network {
  public:
   explicit Network(Plan plan);
@@ -89,8 +89,8 @@ class Network {
 
   // ---- Memory ----
   void make_runs();
-  void allocate();
-  void allocate_step(std::size_t step);
+  void allocate(int count);
+  void allocate_step(std::size_t step, std::size_t groups);
   [[nodiscard]] bool keeps_activation(std::size_t tensor) const;
   [[nodiscard]] bool keeps_gradient(std::size_t tensor) const;
   [[nodiscard]] bool remembers_blocked(std::size_t step) const;
@@ -135,7 +135,7 @@ class Network {
   std::vector<Norm> norms_;                         ///< one per step
   std::vector<std::vector<std::uint8_t>> blocked_;  ///< one per step: where the ReLU before a pooling step said no
   Injection injection_;
-  int capacity_ = kBlockGroups;  ///< groups there is memory for
+  int capacity_ = 0;  ///< groups there is memory for
   const float* input_ = nullptr;
   bool first_pass_ = true;
   int samples_ = 0;

@@ -64,6 +64,9 @@ class Planner {
     add_step(step, {last().as_input().extent});
   }
   void add(const Flatten&) {
+    if (is_kept()) {  // a skip goes on with the picture
+      copy();
+    }
     pack();
     last().flattened = true;
   }
