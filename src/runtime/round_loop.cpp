@@ -60,9 +60,9 @@ std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   ServerContext server = setup_.server;
   // The workers are idle while the server works. What it does in a round is not interrupted half-way.
   server.parallel = [workers = &setup_.workers](std::size_t count, const std::function<void(std::size_t)>& task) {
-    static const std::atomic<bool> kNever = false;
+    static const std::atomic<bool> never = false;
     workers->run(
-        count, [&task](std::size_t i, Trainer&) { task(i); }, kNever);
+        count, [&task](std::size_t i, Trainer&) { task(i); }, never);
   };
   algorithm->init(server);
   return algorithm;
