@@ -19,9 +19,11 @@ constexpr int kVecLanes = FEROMA_VEC_LANES(float);
 constexpr int kVecs = kGroupLanes / kVecLanes;
 // The accumulators, one pixel and one weight must fit into 32 registers (AVX-512, NEON) or 16 (AVX2, SSE4).
 constexpr bool kSlowTarget = HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR;
-constexpr int kOutputs = kSlowTarget ? 2 : 6;
-/// A kernel width whose rows are compiled without a loop: LeNet-5's. Where nothing is gained, none.
-constexpr int kFixedColumns = kSlowTarget ? 0 : 5;
+constexpr int kOutputs = kSlowTarget ? 2 : kTileOutputs;
+/// Rows of so many taps are compiled without a loop: a 3 x 3 or 5 x 5 kernel, and what of it a tile at the edge of the
+/// picture takes. Where nothing is gained, none.
+constexpr int kLeastFixedTaps = 3;
+constexpr int kMostFixedTaps = kSlowTarget ? 0 : 5;
 constexpr int kPixels = kVecs == 1 ? kTilePixels : 1;
 
 template <int kO, int kP>
@@ -36,24 +38,32 @@ struct Place {
   int column;
 };
 
-template <int kO, int kP>
-HWY_INLINE Tile<kO, kP> start_tile(const Correlation& task, Place at, const float* out) {
-  const Tag d;
-  Tile<kO, kP> tile;
+/// Calls `work` with every sum of a tile and where it lies in the output.
+template <int kO, int kP, class Work>
+HWY_INLINE void for_each_sum(Tile<kO, kP>& tile, Strides strides, Work work) {
   HWY_UNROLL(6)
   for (int o = 0; o < kO; ++o) {
     HWY_UNROLL(4)
     for (int p = 0; p < kP; ++p) {
       HWY_UNROLL(4)
       for (int v = 0; v < kVecs; ++v) {
-        if (task.finish.accumulate) {
-          tile.sums[o][p][v] =
-              hn::LoadU(d, out + o * task.out_strides.channel + p * task.out_strides.column + v * kVecLanes);
-        } else {
-          tile.sums[o][p][v] = task.finish.bias == nullptr ? hn::Zero(d) : hn::Set(d, task.finish.bias[at.channel + o]);
-        }
+        work(tile.sums[o][p][v], o, o * strides.channel + p * strides.column + v * kVecLanes);
       }
     }
+  }
+}
+
+template <int kO, int kP>
+HWY_INLINE Tile<kO, kP> start_tile(const Finish& finish, Strides strides, int channel, const float* out) {
+  const Tag d;
+  Tile<kO, kP> tile;
+  if (finish.accumulate) {
+    for_each_sum(tile, strides, [&](Vec& sum, int, std::ptrdiff_t at) HWY_ATTR { sum = hn::LoadU(d, out + at); });
+  } else if (finish.bias != nullptr) {
+    const float* const bias = finish.bias + channel;
+    for_each_sum(tile, strides, [&](Vec& sum, int o, std::ptrdiff_t) HWY_ATTR { sum = hn::Set(d, bias[o]); });
+  } else {
+    for_each_sum(tile, strides, [&](Vec& sum, int, std::ptrdiff_t) HWY_ATTR { sum = hn::Zero(d); });
   }
   return tile;
 }
@@ -116,57 +126,58 @@ HWY_INLINE void add_row(Tile<kO, kP>& tile, const float* HWY_RESTRICT pixels, co
 }
 
 template <int kO, int kP>
-HWY_INLINE void store_tile(const Correlation& task, const Tile<kO, kP>& tile, float* HWY_RESTRICT out,
+HWY_INLINE void store_tile(const Finish& finish, Strides strides, Tile<kO, kP>& tile, float* HWY_RESTRICT out,
                            const float* HWY_RESTRICT mask) {
   const Tag d;
   const Vec zero = hn::Zero(d);
-  HWY_UNROLL(6)
-  for (int o = 0; o < kO; ++o) {
-    HWY_UNROLL(4)
-    for (int p = 0; p < kP; ++p) {
-      HWY_UNROLL(4)
-      for (int v = 0; v < kVecs; ++v) {
-        const std::ptrdiff_t at = o * task.out_strides.channel + p * task.out_strides.column + v * kVecLanes;
-        Vec sum = tile.sums[o][p][v];
-        // Both comparisons keep a value that is not a number, so that a diverged model is seen.
-        if (task.finish.rectify) {
-          sum = hn::IfThenZeroElse(hn::Lt(sum, zero), sum);
-        }
-        if (mask != nullptr) {
-          sum = hn::IfThenZeroElse(hn::Le(hn::Load(d, mask + at), zero), sum);
-        }
-        hn::Store(sum, d, out + at);
-      }
-    }
+  // Both comparisons keep a value that is not a number, so that a diverged model is seen.
+  if (finish.rectify) {
+    for_each_sum(tile, strides,
+                 [&](Vec& sum, int, std::ptrdiff_t) HWY_ATTR { sum = hn::IfThenZeroElse(hn::Lt(sum, zero), sum); });
   }
+  if (mask != nullptr) {
+    for_each_sum(tile, strides, [&](Vec& sum, int, std::ptrdiff_t at) HWY_ATTR {
+      sum = hn::IfThenZeroElse(hn::Le(hn::Load(d, mask + at), zero), sum);
+    });
+  }
+  for_each_sum(tile, strides, [&](Vec& sum, int, std::ptrdiff_t at) HWY_ATTR { hn::StoreU(sum, d, out + at); });
 }
 
-/// kC is the kernel's width where every tap of the tile is taken and that width is compiled in, else 0.
+/// The columns of the kernel that a tile takes: a tap that lies inside for one of its pixels is taken for all, and the
+/// others read the zero border.
+struct TakenColumns {
+  TakenColumns(const Correlation& task, int x, int pixels)
+      : begin(std::max(0, task.padding_columns - x - pixels + 1)),
+        end(std::min(task.kernel_width, task.in_extent.width + task.padding_columns - x)) {}
+
+  int begin;
+  int end;
+};
+
+/// kC is how many columns of the kernel the tile takes where that many are compiled in, else 0.
 template <int kO, int kP, int kC>
 HWY_NOINLINE void run_tile(const Correlation& task, Place at) {
   const std::ptrdiff_t offset =
       at.channel * task.out_strides.channel + at.row * task.out_strides.row + at.column * task.out_strides.column;
-  Tile<kO, kP> tile = start_tile<kO, kP>(task, at, task.out + offset);
+  Tile<kO, kP> tile = start_tile<kO, kP>(task.finish, task.out_strides, at.channel, task.out + offset);
   const int first_row = at.row - task.padding_rows;
   const int first_column = at.column - task.padding_columns;
   const int row_begin = std::max(0, -first_row);
   const int row_end = std::min(task.kernel_height, task.in_extent.height - first_row);
-  // A tap that lies inside for one pixel of the tile is taken for all; the others read the zero border.
-  const int column_begin = std::max(0, -(first_column + kP - 1));
-  const int column_end = std::min(task.kernel_width, task.in_extent.width - first_column);
+  const TakenColumns columns(task, at.column, kP);
   const std::ptrdiff_t pixel_stride = task.in_strides.column;
   const std::ptrdiff_t weight_stride = task.weight_out;
   const float* const weights = task.weights + at.channel * weight_stride;
   for (int i = 0; i < task.in_extent.channels; ++i) {
     for (int r = row_begin; r < row_end; ++r) {
       const float* x = task.in + i * task.in_strides.channel + (first_row + r) * task.in_strides.row +
-                       first_column * pixel_stride + column_begin * task.in_tap;
+                       first_column * pixel_stride + columns.begin * task.in_tap;
       const float* w = weights + i * task.weight_strides.channel + r * task.weight_strides.row +
-                       column_begin * task.weight_strides.column;
+                       columns.begin * task.weight_strides.column;
       if constexpr (kC > 0) {
         add_row<kC>(tile, x, w, weight_stride, task.weight_strides.column);
       } else {
-        for (int c = column_begin; c < column_end; ++c) {
+        for (int c = columns.begin; c < columns.end; ++c) {
           add_tap(tile, x, pixel_stride, w, weight_stride);
           x += task.in_tap;
           w += task.weight_strides.column;
@@ -174,7 +185,8 @@ HWY_NOINLINE void run_tile(const Correlation& task, Place at) {
       }
     }
   }
-  store_tile(task, tile, task.out + offset, task.finish.mask == nullptr ? nullptr : task.finish.mask + offset);
+  store_tile(task.finish, task.out_strides, tile, task.out + offset,
+             task.finish.mask == nullptr ? nullptr : task.finish.mask + offset);
 }
 
 using RunTile = void (*)(const Correlation&, Place);
@@ -202,12 +214,6 @@ const RunTile* find_tiles(int outputs) {
   return tiles_of_outputs<kO, kC>();
 }
 
-/// Whether every kernel column lies inside the picture for some pixel of the tile.
-bool takes_all_columns(const Correlation& task, int x, int pixels) {
-  const int first = x - task.padding_columns;
-  return first + pixels - 1 >= 0 && first + task.kernel_width <= task.in_extent.width;
-}
-
 /**
  * How a row is cut into tiles of nearly equal size: 14 in steps of at most 4 is 3 + 4 + 4 + 3. The smaller ones lie at
  * the ends, where a kernel may reach beside the picture: a tap is taken for all pixels of a tile or for none.
@@ -227,19 +233,38 @@ struct RowCut {
   int large_end;
 };
 
+/// Tiles by the number of kernel columns they take.
+struct TilesByTaps {
+  const RunTile* any;
+  const RunTile* fixed[std::size_t{kMostFixedTaps + 1}];
+
+  [[nodiscard]] const RunTile* taking(int taps) const {
+    return taps < kLeastFixedTaps || taps > kMostFixedTaps ? any : fixed[taps];
+  }
+};
+
+template <int kC = kMostFixedTaps>
+void find_fixed(int outputs, TilesByTaps& tiles) {
+  if constexpr (kC >= kLeastFixedTaps) {
+    tiles.fixed[kC] = find_tiles<kC>(outputs);
+    find_fixed<kC - 1>(outputs, tiles);
+  }
+}
+
 void Correlate(const Correlation& task) {
-  const bool wide =
-      task.kernel_width == kFixedColumns && task.in_tap == kGroupLanes && task.in_strides.column == kGroupLanes;
+  const bool neighbours = task.in_tap == kGroupLanes && task.in_strides.column == kGroupLanes;
   const RowCut cut(task.out_extent.width);
   int outputs = 0;
   for (int o = 0; o < task.out_extent.channels; o += outputs) {
     outputs = nearly_equal_part(task.out_extent.channels - o, kOutputs);
-    const RunTile* const any = find_tiles<0>(outputs);
-    const RunTile* const whole = wide ? find_tiles<kFixedColumns>(outputs) : any;
+    TilesByTaps tiles{find_tiles<0>(outputs), {}};
+    find_fixed(outputs, tiles);
     for (int y = 0; y < task.out_extent.height; ++y) {
       for (int tile = 0, x = 0; tile < cut.tiles; ++tile) {
         const int pixels = cut.pixels_of(tile);
-        (takes_all_columns(task, x, pixels) ? whole : any)[pixels - 1](task, {o, y, x});
+        const TakenColumns columns(task, x, pixels);
+        const RunTile* const run = neighbours ? tiles.taking(columns.end - columns.begin) : tiles.any;
+        run[pixels - 1](task, {o, y, x});
         x += pixels;
       }
     }

@@ -142,9 +142,7 @@ void add_taps(const KernelGradient& task, int outputs, Piece at) {
       int taps = 0;
       for (at.tap = 0; at.tap < task.kernel_columns; at.tap += taps) {
         taps = nearly_equal_part(task.kernel_columns - at.tap, kTaps);
-        // Under the kernel row without a shift every gradient is seen once.
-        const bool bias =
-            task.bias_sums != nullptr && at.channel == 0 && at.kernel_row == task.padding_rows && at.tap == 0;
+        const bool bias = task.bias_sums != nullptr && at.channel == 0 && at.kernel_row == task.bias_row && at.tap == 0;
         find_piece(outputs, taps, bias)(task, at);
       }
     }

@@ -18,6 +18,8 @@ constexpr int kBlockLanes = 64;
 constexpr int kBlockGroups = kBlockLanes / kGroupLanes;
 /// Most output pixels that one register tile covers; a tile may read this many minus one columns beside a row.
 constexpr int kTilePixels = 4;
+/// Most output channels that one register tile covers.
+constexpr int kTileOutputs = 6;
 
 /// The first of nearly equal parts of at most `most`: 16 in steps of 6 is 6 + 5 + 5, not 6 + 6 + 4.
 constexpr int nearly_equal_part(int left, int most) {
@@ -64,7 +66,7 @@ struct Correlation {
   Strides weight_strides;
   int kernel_height = 1;
   int kernel_width = 1;
-  int padding_rows = 0;
+  int padding_rows = 0;  ///< less the first output row where only some are wanted
   int padding_columns = 0;
   Finish finish;
 };
@@ -83,8 +85,9 @@ struct KernelGradient {
   Strides out_strides;
   int kernel_rows = 1;
   int kernel_columns = 1;
-  int padding_rows = 0;
+  int padding_rows = 0;  ///< less the first output row where only some are given
   int padding_columns = 0;
+  int bias_row = 0;  ///< a row of the kernel that lies over the whole output: under it the bias is summed
 };
 void add_kernel_gradient(const KernelGradient& task);
 
@@ -93,7 +96,7 @@ void add_pixels(const float* in, Extent extent, Strides strides, float* sums);
 /// out[i] = the sum of sums[i][0..16) by halves: lane l + lane l + 8, then 4, 2, 1.
 void reduce_lanes(const float* sums, std::span<float> out);
 
-/// Windows of rows x columns, side by side.
+/// Windows of rows x columns, side by side. Neighbouring columns lie kGroupLanes apart.
 struct Pooling {
   int rows = 1;
   int columns = 1;
@@ -102,13 +105,19 @@ struct Pooling {
   Strides in_strides;
   Strides out_strides;
 };
-/// Most bytes that `blocked` takes per pixel of the picture, and what may be read behind it.
+/// Which values of a picture are not above zero, where it is the output of a ReLU.
+struct Blocked {
+  std::uint8_t* bits = nullptr;  ///< of the whole picture; null: nobody asks
+  int height = 0;                ///< of the whole picture
+  int channel = 0;               ///< where the part that a task works on starts
+  int row = 0;
+};
+/// Most bytes that the bits take per pixel of the picture, and what may be read behind it.
 constexpr std::size_t kBlockedBytes = 16;
-/// The windows' means. Where the picture is the output of a ReLU, `blocked` remembers which values are not above zero
-/// (null: nobody asks).
-void pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked);
-/// The gradient of the picture, zero where `blocked` says so.
-void pool_gradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient);
+/// The windows' means; remembers what is blocked.
+void pool(const Pooling& task, const float* in, bool rectify, float* out, Blocked blocked);
+/// The gradient of the picture, zero where it is blocked.
+void pool_gradient(const Pooling& task, const float* out_gradient, Blocked blocked, float* in_gradient);
 
 /// Turns [channel][row][column][16] into [row][column][16][channel], with zero rows and columns around the picture and
 /// channels filled up to a multiple of 16.

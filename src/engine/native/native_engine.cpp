@@ -41,14 +41,14 @@ class NativeEngine final : public Engine {
     for (int first = 0; first < batch.size; first += samples_per_pass) {
       pass(params, batch, {first, std::min(samples_per_pass, batch.size - first)}, Mode::train);
       if (first == 0) {
-        network_.clear_sums();
+        network_.begin_gradient(gradient);
       }
       for (int sample = first; sample < std::min(batch.size, first + samples_per_pass); sample += kGroupLanes) {
         loss += loss_of_group(batch, objective, {sample, (sample - first) / kGroupLanes});
       }
       network_.backward(params.values());
     }
-    network_.finish_gradient(gradient);
+    network_.finish_gradient();
     network_.update_buffers(params.values());
     return loss;
   }

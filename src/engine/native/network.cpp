@@ -99,7 +99,9 @@ void Network::allocate_step(std::size_t step, std::size_t groups) {
     }
     case StepKind::linear:
       sums.biases = AlignedFloats(outputs * kGroupLanes);
-      sums.weights = AlignedFloats(outputs * padded_features(in.features()));
+      if (in.features() != padded_features(in.features())) {
+        sums.weights = AlignedFloats(outputs * padded_features(in.features()));
+      }
       sums.transposed = AlignedFloats(groups * kGroupLanes * padded_features(in.features()));
       return;
     case StepKind::scale:
@@ -167,9 +169,11 @@ bool Network::remembers_blocked(std::size_t step) const {
 }
 
 /// A pooling step remembers bits instead of the picture, so that all groups can use one place for it.
-std::uint8_t* Network::blocked(std::size_t step, int group) {
+Blocked Network::blocked(std::size_t step, int group) {
   const std::size_t group_bytes = plan_.tensors[step].features() * kBlockedBytes;
-  return blocked_[step].empty() ? nullptr : blocked_[step].data() + static_cast<std::size_t>(group) * group_bytes;
+  return blocked_[step].empty() ? Blocked{}
+                                : Blocked{blocked_[step].data() + static_cast<std::size_t>(group) * group_bytes,
+                                          plan_.tensors[step].as_input().extent.height};
 }
 
 Pooling Network::pooling(std::size_t step) const {
@@ -224,10 +228,18 @@ void Network::forward(std::span<const float> params, Mode mode) {
 void Network::forward_step(std::size_t step, int group, std::span<const float> params, Mode mode) {
   const Step& what = plan_.steps[step];
   switch (what.kind) {
-    case StepKind::convolve: forward_convolve(step, group, params); return;
+    case StepKind::convolve:
+      if (pools_at_once(step)) {
+        forward_pooled(step, group, params);
+      } else {
+        correlate(convolution_task(step, group, params));
+      }
+      return;
     case StepKind::linear: forward_linear(step, params); return;
     case StepKind::pool:
-      pool(pooling(step), activation(step, group), what.rectify, activation(step + 1, group), blocked(step, group));
+      if (step == 0 || !pools_at_once(step - 1)) {
+        pool(pooling(step), activation(step, group), what.rectify, activation(step + 1, group), blocked(step, group));
+      }
       return;
     case StepKind::max_pool: max_pool(pooling(step), activation(step, group), activation(step + 1, group)); return;
     case StepKind::elu: elu(extent(step), in_picture(step, group), out_picture(step, group)); return;
@@ -241,13 +253,14 @@ void Network::forward_step(std::size_t step, int group, std::span<const float> p
   unreachable();
 }
 
-void Network::clear_sums() {
+void Network::begin_gradient(std::span<float> gradient) {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     sums_[i].biases.clear_();
     if (plan_.steps[i].kind != StepKind::linear) {  // the first pass overwrites those
       sums_[i].weights.clear_();
     }
   }
+  result_ = gradient;
   first_pass_ = true;
 }
 
@@ -277,11 +290,19 @@ void Network::backward(std::span<const float> params) {
 
 void Network::backward_step(std::size_t step, int group, std::span<const float> params) {
   switch (plan_.steps[step].kind) {
-    case StepKind::convolve: backward_convolve(step, group, params); return;
+    case StepKind::convolve:
+      if (unpools_at_once(step)) {
+        backward_pooled(step, group);
+      } else {
+        backward_convolve(step, group, params);
+      }
+      return;
     case StepKind::linear: backward_linear(step, params); return;
     case StepKind::batch_norm: backward_batch_norm(step); break;
     case StepKind::pool:
-      pool_gradient(pooling(step), gradient(step + 1, group), blocked(step, group), gradient(step, group));
+      if (!unpools_at_once(step - 1)) {
+        pool_gradient(pooling(step), gradient(step + 1, group), blocked(step, group), gradient(step, group));
+      }
       return;
     case StepKind::max_pool:
     case StepKind::elu:
@@ -311,7 +332,7 @@ void Network::backward_values(std::size_t step, int group, std::span<const float
     case StepKind::add:
       pool_gradient({1, 1, extent(step), extent(step), plan_.tensors[step].as_input().strides(),
                      plan_.tensors[step + 1].strides()},
-                    gradient(step + 1, group), nullptr, gradient(step, group));
+                    gradient(step + 1, group), {}, gradient(step, group));
       return;
     case StepKind::convolve:
     case StepKind::linear:
@@ -343,22 +364,25 @@ void Network::join_gradients(std::size_t step, int group) {
   }
 }
 
-void Network::finish_gradient(std::span<float> gradient) const {
+void Network::finish_gradient() const {
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const Step& step = plan_.steps[i];
     if (!step.trained()) {
       continue;
     }
     if (step.kind == StepKind::batch_norm) {  // its buffers lie side by side and have no gradient
-      std::fill(gradient.begin() + static_cast<std::ptrdiff_t>(step.mean),
-                gradient.begin() + static_cast<std::ptrdiff_t>(step.count) + 1, 0.0F);
+      std::fill(result_.begin() + static_cast<std::ptrdiff_t>(step.mean),
+                result_.begin() + static_cast<std::ptrdiff_t>(step.count) + 1, 0.0F);
     }
     const Sums& sums = sums_[i];
     const std::size_t biases = sums.biases.size() / kGroupLanes;
-    reduce_lanes(sums.biases.data(), gradient.subspan(step.bias, biases));
+    reduce_lanes(sums.biases.data(), result_.subspan(step.bias, biases));
+    if (sums.weights.size() == 0) {
+      continue;
+    }
     const Tensor in = plan_.tensors[i].as_input();
     if (step.kind != StepKind::linear && !sums.wide) {
-      reduce_lanes(sums.weights.data(), gradient.subspan(step.weight, sums.weights.size() / kGroupLanes));
+      reduce_lanes(sums.weights.data(), result_.subspan(step.weight, sums.weights.size() / kGroupLanes));
       continue;
     }
     // [output][tap][padded input] becomes [output][input][tap]; a linear layer has one tap.
@@ -366,7 +390,7 @@ void Network::finish_gradient(std::span<float> gradient) const {
     const std::size_t inputs =
         step.kind == StepKind::linear ? in.features() : static_cast<std::size_t>(in.extent.channels);
     const std::size_t padded = padded_features(inputs);
-    float* to = gradient.data() + step.weight;
+    float* to = result_.data() + step.weight;
     for (std::size_t o = 0; o < biases; ++o) {
       const float* const from = sums.weights.data() + o * taps * padded;
       if (taps == 1) {

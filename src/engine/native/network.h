@@ -47,12 +47,12 @@ class Network {
   /// A gradient [feature][16] of one group that `backward` adds when it reaches the tensor.
   void inject(std::size_t tensor, int group, std::span<const float> values);
 
-  /// The next `backward` is the first of a gradient.
-  void clear_sums();
+  /// The next `backward` is the first of this gradient.
+  void begin_gradient(std::span<float> gradient);
   /// Adds the gradient of the samples that went through `forward` last.
   void backward(std::span<const float> params);
-  /// Writes the summed gradient.
-  void finish_gradient(std::span<float> gradient) const;
+  /// Writes what of the gradient is still in sums.
+  void finish_gradient() const;
   /// Moves the running statistics towards those of the last batch.
   void update_buffers(std::span<float> params) const;
 
@@ -68,7 +68,8 @@ class Network {
     std::size_t group_stride = 0;  ///< 0: the groups take turns in one place
   };
   struct Sums {
-    AlignedFloats weights;  ///< convolve: [weight][16] or [output][tap][padded input]; linear: [output][padded input]
+    AlignedFloats weights;  ///< convolve: [weight][16] or [output][tap][padded input]; linear: [output][padded input],
+                            ///< empty where nothing has to be padded: that goes into the gradient at once
     AlignedFloats biases;   ///< [output][16]
     AlignedFloats transposed;  ///< inputs with the features innermost
     bool wide = false;         ///< convolve: the second layout of `weights`
@@ -93,6 +94,8 @@ class Network {
   void allocate_step(std::size_t step, std::size_t groups);
   [[nodiscard]] bool keeps_activation(std::size_t tensor) const;
   [[nodiscard]] bool keeps_gradient(std::size_t tensor) const;
+  [[nodiscard]] bool pools_at_once(std::size_t step) const;
+  [[nodiscard]] bool unpools_at_once(std::size_t step) const;
   [[nodiscard]] bool remembers_blocked(std::size_t step) const;
 
   // ---- Places ----
@@ -104,13 +107,15 @@ class Network {
   [[nodiscard]] Picture out_gradient(std::size_t step, int group) const;
   [[nodiscard]] Extent extent(std::size_t step) const { return plan_.tensors[step].as_input().extent; }
   [[nodiscard]] const float* mask(std::size_t step, int group) const;
-  [[nodiscard]] std::uint8_t* blocked(std::size_t step, int group);
+  [[nodiscard]] Blocked blocked(std::size_t step, int group);
   [[nodiscard]] Pooling pooling(std::size_t step) const;
   [[nodiscard]] int lanes_of(int group) const;
 
   // ---- Steps ----
   void forward_step(std::size_t step, int group, std::span<const float> params, Mode mode);
-  void forward_convolve(std::size_t step, int group, std::span<const float> params);
+  [[nodiscard]] Correlation convolution_task(std::size_t step, int group, std::span<const float> params) const;
+  [[nodiscard]] KernelGradient kernel_gradient_task(std::size_t step, int group) const;
+  void forward_pooled(std::size_t step, int group, std::span<const float> params);
   void forward_linear(std::size_t step, std::span<const float> params);
   void forward_scale(std::size_t step, int group, std::span<const float> params);
   void forward_batch_norm(std::size_t step, std::span<const float> params, Mode mode);
@@ -119,6 +124,7 @@ class Network {
   void backward_step(std::size_t step, int group, std::span<const float> params);
   void backward_values(std::size_t step, int group, std::span<const float> params);
   void join_gradients(std::size_t step, int group);
+  void backward_pooled(std::size_t step, int group);
   void backward_convolve(std::size_t step, int group, std::span<const float> params);
   void add_wide_gradient(std::size_t step, int group);
   void backward_linear(std::size_t step, std::span<const float> params);
@@ -137,6 +143,7 @@ class Network {
   Injection injection_;
   int capacity_ = 0;  ///< groups there is memory for
   const float* input_ = nullptr;
+  std::span<float> result_;  ///< the gradient that is being made
   bool first_pass_ = true;
   int samples_ = 0;
   int groups_ = 0;

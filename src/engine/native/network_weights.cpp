@@ -40,7 +40,7 @@ Correlation turned(const Correlation& forward) {
 
 }  // namespace
 
-void Network::forward_convolve(std::size_t step, int group, std::span<const float> params) {
+Correlation Network::convolution_task(std::size_t step, int group, std::span<const float> params) const {
   const Step& what = plan_.steps[step];
   Correlation task = convolution(what, plan_.tensors[step].as_input(), plan_.tensors[step + 1]);
   task.in = activation(step, group);
@@ -48,7 +48,31 @@ void Network::forward_convolve(std::size_t step, int group, std::span<const floa
   task.weights = params.data() + what.weight;
   task.finish.bias = params.data() + what.bias;
   task.finish.rectify = what.rectify;
-  correlate(task);
+  return task;
+}
+
+KernelGradient Network::kernel_gradient_task(std::size_t step, int group) const {
+  const Step& what = plan_.steps[step];
+  const Tensor in = plan_.tensors[step].as_input();
+  const Tensor& out = plan_.tensors[step + 1];
+  KernelGradient task;
+  task.in = activation(step, group);
+  task.out_gradient = gradient(step + 1, group);
+  task.sums = sums_[step].weights.data();
+  // A kernel row without a shift lies over the whole output unless padding made that taller than the input.
+  if (out.extent.height <= in.extent.height && what.padding_rows < what.rows) {
+    task.bias_sums = sums_[step].biases.data();
+    task.bias_row = what.padding_rows;
+  }
+  task.in_extent = in.extent;
+  task.out_extent = out.extent;
+  task.in_strides = in.strides();
+  task.out_strides = out.strides();
+  task.kernel_rows = what.rows;
+  task.kernel_columns = what.columns;
+  task.padding_rows = what.padding_rows;
+  task.padding_columns = what.padding_columns;
+  return task;
 }
 
 /// A product of the weights with all groups at once: the groups are pixels and the features kernel columns.
@@ -82,18 +106,14 @@ void Network::backward_convolve(std::size_t step, int group, std::span<const flo
   const Tensor in = plan_.tensors[step].as_input();
   const Tensor& out = plan_.tensors[step + 1];
   const float* const from = gradient(step + 1, group);
-  float* const biases = sums_[step].biases.data();
-  // A kernel row without a shift lies over the whole output unless padding made that taller than the input.
-  const bool on_the_way = !sums_[step].wide && out.extent.height <= in.extent.height && what.padding_rows < what.rows;
-  if (!on_the_way) {
-    add_pixels(from, out.extent, out.strides(), biases);
+  const KernelGradient kernel = kernel_gradient_task(step, group);
+  if (sums_[step].wide || kernel.bias_sums == nullptr) {
+    add_pixels(from, out.extent, out.strides(), sums_[step].biases.data());
   }
   if (sums_[step].wide) {
     add_wide_gradient(step, group);
   } else {
-    add_kernel_gradient({activation(step, group), from, sums_[step].weights.data(), on_the_way ? biases : nullptr,
-                         in.extent, out.extent, in.strides(), out.strides(), what.rows, what.columns, what.padding_rows,
-                         what.padding_columns});
+    add_kernel_gradient(kernel);
   }
   if (step > plan_.first_trained) {
     Correlation task = turned(convolution(what, in, out));
@@ -161,7 +181,7 @@ void Network::backward_linear(std::size_t step, std::span<const float> params) {
   Correlation weights;
   weights.in = sums_[step].transposed.data();
   weights.weights = gradient(step + 1, 0);
-  weights.out = sums_[step].weights.data();
+  weights.out = sums_[step].weights.size() > 0 ? sums_[step].weights.data() : result_.data() + what.weight;
   weights.in_extent = {groups_, 1, vectors + kGroupLanes};
   weights.out_extent = {out.extent.channels, 1, vectors};
   weights.in_strides = {kGroupLanes * padded, 0, kGroupLanes};

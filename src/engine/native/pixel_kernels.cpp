@@ -43,107 +43,106 @@ constexpr int kVecs = kGroupLanes / kVecLanes;
 constexpr int kVecBytes = kVecLanes < 8 ? 1 : kVecLanes / 8;
 constexpr std::ptrdiff_t kPixelBytes = std::ptrdiff_t{kVecs} * kVecBytes;
 
-/// Where a window of the picture and its output start.
-struct Window {
-  const float* in;
-  float* out;
-  std::uint8_t* blocked;
-};
+/// The bits of a row of the part that a task works on; null where nobody asks.
+std::uint8_t* bits_of_row(const Pooling& task, Blocked blocked, int channel, int row) {
+  const std::ptrdiff_t rows = std::ptrdiff_t{blocked.channel + channel} * blocked.height + blocked.row + row;
+  return blocked.bits == nullptr ? nullptr : blocked.bits + rows * task.in_extent.width * kPixelBytes;
+}
 
-/// kSize is the window's extent where it is known when compiling, else 0.
-template <int kSize>
-HWY_INLINE void pool_window(const Pooling& task, Window at, bool rectify) {
+/// One row of windows. kSize is their extent where it is known when compiling, else 0.
+template <int kSize, bool kBlocked>
+void pool_row(const Pooling& task, const float* HWY_RESTRICT in, bool rectify, float* HWY_RESTRICT out,
+              std::uint8_t* HWY_RESTRICT blocked) {
   const Tag d;
   const Vec zero = hn::Zero(d);
   const int rows = kSize > 0 ? kSize : task.rows;
   const int columns = kSize > 0 ? kSize : task.columns;
+  const std::ptrdiff_t row_stride = task.in_strides.row;
+  const std::ptrdiff_t row_bytes = task.in_extent.width * kPixelBytes;
   const Vec share = hn::Set(d, 1.0F / static_cast<float>(rows * columns));
-  for (int v = 0; v < kVecs; ++v) {
-    Vec sum = zero;
-    for (int r = 0; r < rows; ++r) {
-      for (int c = 0; c < columns; ++c) {
-        const Vec x = hn::Load(d, at.in + r * task.in_strides.row + c * task.in_strides.column + v * kVecLanes);
-        sum = r + c == 0 ? x : hn::Add(sum, x);
-        if (at.blocked != nullptr) {
-          std::uint8_t* const bits = at.blocked + (r * task.in_extent.width + c) * kPixelBytes + v * kVecBytes;
-          hn::StoreMaskBits(d, hn::Le(x, zero), bits);
+  const int windows = task.out_extent.width;
+  for (int window = 0; window < windows; ++window) {
+    for (int v = 0; v < kVecs; ++v) {
+      Vec sum = zero;
+      HWY_UNROLL(2)
+      for (int r = 0; r < rows; ++r) {
+        HWY_UNROLL(2)
+        for (int c = 0; c < columns; ++c) {
+          const Vec x = hn::Load(d, in + r * row_stride + c * kGroupLanes + v * kVecLanes);
+          sum = r + c == 0 ? x : hn::Add(sum, x);
+          if constexpr (kBlocked) {
+            hn::StoreMaskBits(d, hn::Le(x, zero), blocked + r * row_bytes + c * kPixelBytes + v * kVecBytes);
+          }
         }
       }
+      const Vec mean = hn::Mul(sum, share);
+      hn::Store(rectify ? hn::IfThenZeroElse(hn::Lt(mean, zero), mean) : mean, d, out + v * kVecLanes);
     }
-    const Vec mean = hn::Mul(sum, share);
-    hn::Store(rectify ? hn::IfThenZeroElse(hn::Lt(mean, zero), mean) : mean, d, at.out + v * kVecLanes);
+    in += columns * kGroupLanes;
+    out += kGroupLanes;
+    if constexpr (kBlocked) {
+      blocked += columns * kPixelBytes;
+    }
   }
 }
 
-template <int kSize>
-void pool_picture(const Pooling& task, Window first, bool rectify) {
+void Pool(const Pooling& task, const float* in, bool rectify, float* out, Blocked blocked) {
+  const bool small = task.rows == 2 && task.columns == 2;
+  const auto run = blocked.bits == nullptr ? (small ? pool_row<2, false> : pool_row<0, false>)
+                                           : (small ? pool_row<2, true> : pool_row<0, true>);
   for (int channel = 0; channel < task.out_extent.channels; ++channel) {
     for (int y = 0; y < task.out_extent.height; ++y) {
-      const std::ptrdiff_t pixel =
-          std::ptrdiff_t{channel * task.in_extent.height + y * task.rows} * task.in_extent.width;
-      Window at{first.in + channel * task.in_strides.channel + y * task.rows * task.in_strides.row,
-                first.out + channel * task.out_strides.channel + y * task.out_strides.row,
-                first.blocked == nullptr ? nullptr : first.blocked + pixel * kPixelBytes};
-      for (int x = 0; x < task.out_extent.width; ++x) {
-        pool_window<kSize>(task, at, rectify);
-        at.in += task.columns * task.in_strides.column;
-        at.out += task.out_strides.column;
-        at.blocked = at.blocked == nullptr ? nullptr : at.blocked + task.columns * kPixelBytes;
-      }
+      run(task, in + channel * task.in_strides.channel + y * task.rows * task.in_strides.row, rectify,
+          out + channel * task.out_strides.channel + y * task.out_strides.row,
+          bits_of_row(task, blocked, channel, y * task.rows));
     }
-  }
-}
-
-void Pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked) {
-  if (task.rows == 2 && task.columns == 2) {
-    pool_picture<2>(task, {in, out, blocked}, rectify);
-  } else {
-    pool_picture<0>(task, {in, out, blocked}, rectify);
   }
 }
 
 /// One row of the picture; `out_gradient` is null below the last whole window.
-template <int kSize>
-HWY_INLINE void spread_row(const Pooling& task, const float* HWY_RESTRICT out_gradient,
-                           const std::uint8_t* HWY_RESTRICT blocked, float* HWY_RESTRICT row) {
+template <int kSize, bool kBlocked>
+void spread_row(const Pooling& task, const float* HWY_RESTRICT out_gradient, const std::uint8_t* HWY_RESTRICT blocked,
+                float* HWY_RESTRICT row) {
   const Tag d;
   const int size = kSize > 0 ? kSize : task.columns;
   const Vec share = hn::Set(d, 1.0F / static_cast<float>(kSize > 0 ? kSize * kSize : task.rows * task.columns));
   const int windows = out_gradient == nullptr ? 0 : task.out_extent.width;
   for (int window = 0; window < windows; ++window) {
     for (int v = 0; v < kVecs; ++v) {
-      const Vec part = hn::Mul(hn::Load(d, out_gradient + window * task.out_strides.column + v * kVecLanes), share);
-      for (int x = window * size; x < (window + 1) * size; ++x) {
+      const Vec part = hn::Mul(hn::Load(d, out_gradient + window * kGroupLanes + v * kVecLanes), share);
+      HWY_UNROLL(2)
+      for (int c = 0; c < size; ++c) {
         Vec kept = part;
-        if (blocked != nullptr) {
-          kept = hn::IfThenZeroElse(hn::LoadMaskBits(d, blocked + x * kPixelBytes + v * kVecBytes), part);
+        if constexpr (kBlocked) {
+          kept = hn::IfThenZeroElse(hn::LoadMaskBits(d, blocked + c * kPixelBytes + v * kVecBytes), part);
         }
-        hn::Store(kept, d, row + x * task.in_strides.column + v * kVecLanes);
+        hn::Store(kept, d, row + c * kGroupLanes + v * kVecLanes);
       }
     }
+    row += size * kGroupLanes;
+    if constexpr (kBlocked) {
+      blocked += size * kPixelBytes;
+    }
   }
-  for (int x = windows * size; x < task.in_extent.width; ++x) {
+  for (int x = windows * size; x < task.in_extent.width; ++x, row += kGroupLanes) {
     for (int v = 0; v < kVecs; ++v) {
-      hn::Store(hn::Zero(d), d, row + x * task.in_strides.column + v * kVecLanes);
+      hn::Store(hn::Zero(d), d, row + v * kVecLanes);
     }
   }
 }
 
-void PoolGradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient) {
+void PoolGradient(const Pooling& task, const float* out_gradient, Blocked blocked, float* in_gradient) {
+  const bool small = task.rows == 2 && task.columns == 2;
+  const auto run = blocked.bits == nullptr ? (small ? spread_row<2, false> : spread_row<0, false>)
+                                           : (small ? spread_row<2, true> : spread_row<0, true>);
   for (int channel = 0; channel < task.in_extent.channels; ++channel) {
     for (int y = 0; y < task.in_extent.height; ++y) {
       const int window = y / task.rows;
       const float* from = window < task.out_extent.height
                               ? out_gradient + channel * task.out_strides.channel + window * task.out_strides.row
                               : nullptr;
-      const std::ptrdiff_t pixel = std::ptrdiff_t{channel * task.in_extent.height + y} * task.in_extent.width;
-      const std::uint8_t* const bits = blocked == nullptr ? nullptr : blocked + pixel * kPixelBytes;
-      float* const row = in_gradient + channel * task.in_strides.channel + y * task.in_strides.row;
-      if (task.rows == 2 && task.columns == 2) {
-        spread_row<2>(task, from, bits, row);
-      } else {
-        spread_row<0>(task, from, bits, row);
-      }
+      run(task, from, bits_of_row(task, blocked, channel, y),
+          in_gradient + channel * task.in_strides.channel + y * task.in_strides.row);
     }
   }
 }
@@ -257,11 +256,11 @@ void add_pixels(const float* in, Extent extent, Strides strides, float* sums) {
   HWY_DYNAMIC_DISPATCH(AddPixels)(in, extent, strides, sums);
 }
 
-void pool(const Pooling& task, const float* in, bool rectify, float* out, std::uint8_t* blocked) {
+void pool(const Pooling& task, const float* in, bool rectify, float* out, Blocked blocked) {
   HWY_DYNAMIC_DISPATCH(Pool)(task, in, rectify, out, blocked);
 }
 
-void pool_gradient(const Pooling& task, const float* out_gradient, const std::uint8_t* blocked, float* in_gradient) {
+void pool_gradient(const Pooling& task, const float* out_gradient, Blocked blocked, float* in_gradient) {
   HWY_DYNAMIC_DISPATCH(PoolGradient)(task, out_gradient, blocked, in_gradient);
 }
 
