@@ -11,42 +11,36 @@ namespace {
 constexpr auto kLanes = static_cast<std::size_t>(kBatchLanes);
 constexpr float kWhite = 255.0F;
 
-using PixelMap = std::vector<std::uint32_t>;
+/// How a turned picture reads the stored one: its pixel (r, c) is stored at start + r * row + c * column.
+struct Walk {
+  std::ptrdiff_t start = 0;
+  std::ptrdiff_t row = 0;
+  std::ptrdiff_t column = 0;
 
-/// For each pixel of the turned picture, where it comes from in the stored one.
-PixelMap make_pixel_map(int quarter_turns, SampleShape shape) {
-  const int height = shape.height;
-  const int width = shape.width;
-  PixelMap map;
-  map.reserve(static_cast<std::size_t>(height * width));
-  for (int r = 0; r < height; ++r) {
-    for (int c = 0; c < width; ++c) {
-      switch (quarter_turns) {
-        case 1: map.push_back(static_cast<std::uint32_t>(c * width + (width - 1 - r))); break;
-        case 2: map.push_back(static_cast<std::uint32_t>((height - 1 - r) * width + (width - 1 - c))); break;
-        case 3: map.push_back(static_cast<std::uint32_t>((height - 1 - c) * width + r)); break;
-        default: map.push_back(static_cast<std::uint32_t>(r * width + c)); break;
-      }
-    }
+  [[nodiscard]] std::ptrdiff_t at(std::size_t r) const { return start + static_cast<std::ptrdiff_t>(r) * row; }
+};
+
+Walk make_walk(int quarter_turns, SampleShape shape) {
+  require(quarter_turns >= 0 && quarter_turns < 4, ErrorCode::internal, "[view] quarter turns must be in 0..3, got {}",
+          quarter_turns);
+  require(quarter_turns % 2 == 0 || shape.height == shape.width, ErrorCode::internal,
+          "[view] only square pictures turn by 90 degrees, got {}x{}", shape.height, shape.width);
+  const std::ptrdiff_t height = shape.height;
+  const std::ptrdiff_t width = shape.width;
+  switch (quarter_turns) {
+    case 1: return {width - 1, -1, width};
+    case 2: return {height * width - 1, -width, -1};
+    case 3: return {(height - 1) * width, 1, -width};
+    default: return {0, width, 1};
   }
-  return map;
 }
 
-const std::array<float, 256>& byte_values() {
-  static const std::array<float, 256> values = [] {
-    std::array<float, 256> table{};
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      table[i] = static_cast<float>(i) / kWhite;
-    }
-    return table;
-  }();
-  return values;
-}
+float brightness(std::uint8_t byte) { return static_cast<float>(byte) / kWhite; }
 
 /// One sample of the batch: its stored bytes and what happens to them.
 struct Source {
   const std::uint8_t* pixels = nullptr;
-  const std::uint32_t* map = nullptr;
+  Walk walk;
   int tint = -1;
 };
 
@@ -63,7 +57,7 @@ class Assembler {
             stored.width, view.shape.channels, view.shape.height, view.shape.width);
   }
 
-  [[nodiscard]] Source source(std::uint32_t position) {
+  [[nodiscard]] Source source(std::uint32_t position) const {
     require(position < view_.size(), ErrorCode::internal, "[view] position must be below {}, got {}", view_.size(),
             position);
     const ViewItem item = view_.items[position];
@@ -72,7 +66,7 @@ class Assembler {
     require(transform.tint >= -1 && transform.tint < view_.shape.channels, ErrorCode::internal,
             "[view] tint must be a channel below {} or -1, got {}", view_.shape.channels, transform.tint);
     const auto stored = static_cast<std::size_t>(view_.samples->shape.size());
-    return {view_.samples->pixels.data() + item.source * stored, map_for(transform.quarter_turns).data(),
+    return {view_.samples->pixels.data() + item.source * stored, make_walk(transform.quarter_turns, view_.shape),
             transform.tint};
   }
   [[nodiscard]] std::size_t plane() const { return plane_; }
@@ -83,48 +77,69 @@ class Assembler {
   [[nodiscard]] bool gray_source() const { return gray_source_; }
 
  private:
-  const PixelMap& map_for(int quarter_turns) {
-    require(quarter_turns >= 0 && quarter_turns < 4, ErrorCode::internal,
-            "[view] quarter turns must be in 0..3, got {}", quarter_turns);
-    require(quarter_turns % 2 == 0 || view_.shape.height == view_.shape.width, ErrorCode::internal,
-            "[view] only square pictures turn by 90 degrees, got {}x{}", view_.shape.height, view_.shape.width);
-    PixelMap& map = maps_[static_cast<std::size_t>(quarter_turns)];
-    if (map.empty()) {
-      map = make_pixel_map(quarter_turns, view_.shape);
-    }
-    return map;
-  }
-
   const View& view_;
   std::size_t plane_;
   bool gray_source_ = true;
-  std::array<PixelMap, 4> maps_;
 };
 
-void write_sample(const Assembler& assembler, const Source& source, int channels, std::span<float> out) {
-  const std::array<float, 256>& value = byte_values();
-  const std::size_t plane = assembler.plane();
-  for (int channel = 0; channel < channels; ++channel) {
-    const std::span<float> target = out.subspan(static_cast<std::size_t>(channel) * plane, plane);
+void write_sample(const Assembler& assembler, const Source& source, SampleShape shape, std::span<float> out) {
+  const auto width = static_cast<std::size_t>(shape.width);
+  const auto height = static_cast<std::size_t>(shape.height);
+  for (int channel = 0; channel < shape.channels; ++channel) {
+    const std::span<float> target =
+        out.subspan(static_cast<std::size_t>(channel) * assembler.plane(), assembler.plane());
     if (channel == source.tint) {
       std::fill(target.begin(), target.end(), 1.0F);
       continue;
     }
-    const std::uint8_t* pixels = source.pixels + assembler.channel_offset(channel);
-    for (std::size_t p = 0; p < plane; ++p) {
-      target[p] = value[pixels[source.map[p]]];
+    const std::uint8_t* const pixels = source.pixels + assembler.channel_offset(channel);
+    for (std::size_t r = 0; r < height; ++r) {
+      for (std::size_t c = 0; c < width; ++c) {
+        target[r * width + c] =
+            brightness(pixels[source.walk.at(r) + static_cast<std::ptrdiff_t>(c) * source.walk.column]);
+      }
     }
   }
 }
 
-/// One row of a channel, all samples of a group side by side.
-void gather_row(std::span<const Source> lanes, std::size_t channel_offset, std::size_t first, std::span<float> out) {
-  const std::array<float, 256>& value = byte_values();
+/// Asks for a group's stored bytes before they are needed: they lie anywhere in the dataset.
+void prefetch(std::span<const Source> lanes, std::size_t bytes) {
+  constexpr std::size_t kCacheLine = 64;
+  for (const Source& lane : lanes) {
+    for (std::size_t at = 0; at < bytes; at += kCacheLine) {
+      __builtin_prefetch(lane.pixels + at);
+    }
+  }
+}
+
+/// One row of a channel, all samples of a group side by side. Bytes are turned into numbers afterwards, many at a time.
+void gather_row(std::span<const Source> lanes, std::size_t channel_offset, std::size_t r, std::span<std::uint8_t> bytes,
+                std::span<float> out) {
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const std::uint8_t* const pixels = lanes[lane].pixels + channel_offset;
-    const std::uint32_t* const map = lanes[lane].map + first;
-    for (std::size_t x = 0; x < out.size() / kLanes; ++x) {
-      out[x * kLanes + lane] = value[pixels[map[x]]];
+    const std::uint8_t* from = lanes[lane].pixels + channel_offset + lanes[lane].walk.at(r);
+    const std::ptrdiff_t column = lanes[lane].walk.column;
+    for (std::size_t x = lane; x < bytes.size(); x += kLanes, from += column) {
+      bytes[x] = *from;
+    }
+  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    out[i] = brightness(bytes[i]);
+  }
+}
+
+/// What happens to one channel of the samples of a group: x becomes x * keep + add, exactly x or exactly 1. Arithmetic
+/// instead of a choice, so that compilers use vectors.
+struct LaneTint {
+  LaneTint() { keep.fill(1.0F); }
+
+  std::array<float, kLanes> keep{};
+  std::array<float, kLanes> add{};
+};
+
+void copy_tinted(std::span<const float> row, const LaneTint& tint, float* __restrict to) {
+  for (std::size_t x = 0; x < row.size(); x += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      to[x + lane] = row[x + lane] * tint.keep[lane] + tint.add[lane];
     }
   }
 }
@@ -134,23 +149,26 @@ void write_group(const Assembler& assembler, std::span<const Source> lanes, Samp
                  std::span<float> out) {
   const auto width = static_cast<std::size_t>(shape.width);
   const auto height = static_cast<std::size_t>(shape.height);
+  const auto channels = static_cast<std::size_t>(shape.channels);
   const std::size_t stride = (width + 2 * static_cast<std::size_t>(border)) * kLanes;
-  const std::size_t channel_stride = height * stride;
+  std::vector<LaneTint> tints(channels);
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    if (lanes[lane].tint >= 0) {
+      LaneTint& tint = tints[static_cast<std::size_t>(lanes[lane].tint)];
+      tint.keep[lane] = 0.0F;
+      tint.add[lane] = 1.0F;
+    }
+  }
+  std::vector<std::uint8_t> bytes(width * kLanes);
   std::vector<float> row(width * kLanes);
   for (std::size_t y = 0; y < height; ++y) {
-    for (int channel = 0; channel < shape.channels; ++channel) {
+    for (std::size_t channel = 0; channel < channels; ++channel) {
       // All channels of a gray picture share one gathered row.
       if (channel == 0 || !assembler.gray_source()) {
-        gather_row(lanes, assembler.channel_offset(channel), y * width, row);
+        gather_row(lanes, assembler.channel_offset(static_cast<int>(channel)), y, bytes, row);
       }
-      float* const to = out.data() + static_cast<std::size_t>(channel) * channel_stride + y * stride +
-                        static_cast<std::size_t>(border) * kLanes;
-      std::copy(row.begin(), row.end(), to);
-      for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-        for (std::size_t x = 0; lanes[lane].tint == channel && x < width; ++x) {
-          to[x * kLanes + lane] = 1.0F;
-        }
-      }
+      copy_tinted(row, tints[channel],
+                  out.data() + (channel * height + y) * stride + static_cast<std::size_t>(border) * kLanes);
     }
   }
 }
@@ -184,7 +202,7 @@ void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> or
   if (order.empty()) {
     return;
   }
-  Assembler assembler(view);
+  const Assembler assembler(view);
   const auto sample_size = static_cast<std::size_t>(view.shape.size());
   std::vector<Source> sources;
   sources.reserve(order.size());
@@ -198,7 +216,7 @@ void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> or
   switch (layout.kind) {
     case BatchLayout::sample_major:
       for (std::size_t i = 0; i < sources.size(); ++i) {
-        write_sample(assembler, sources[i], view.shape.channels, inputs.subspan(i * sample_size, sample_size));
+        write_sample(assembler, sources[i], view.shape, inputs.subspan(i * sample_size, sample_size));
       }
       break;
     case BatchLayout::sample_innermost: {
@@ -206,9 +224,16 @@ void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> or
       if (sources.size() % kLanes != 0) {  // lanes without a sample are zero
         std::fill(inputs.end() - static_cast<std::ptrdiff_t>(group_size), inputs.end(), 0.0F);
       }
+      const auto group = [&](std::size_t first) {
+        const std::size_t begin = std::min(first, sources.size());
+        return std::span(sources).subspan(begin, std::min(kLanes, sources.size() - begin));
+      };
+      const auto stored = static_cast<std::size_t>(view.samples->shape.size());
+      prefetch(group(0), stored);
       for (std::size_t first = 0; first < sources.size(); first += kLanes) {
-        write_group(assembler, std::span(sources).subspan(first, std::min(kLanes, sources.size() - first)), view.shape,
-                    layout.border, inputs.subspan(first / kLanes * group_size, group_size));
+        prefetch(group(first + kLanes), stored);
+        write_group(assembler, group(first), view.shape, layout.border,
+                    inputs.subspan(first / kLanes * group_size, group_size));
       }
       break;
     }
