@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "feroma/core/error.h"
+#include "feroma/core/portable_math.h"
 
 namespace feroma {
 namespace {
@@ -33,10 +34,10 @@ void append_softmax(std::vector<float>& out, std::span<const float> logits, std:
     const auto shift = static_cast<double>(*std::max_element(row.begin(), row.end()));
     double sum = 0;
     for (const float logit : row) {
-      sum += std::exp(static_cast<double>(logit) - shift);
+      sum += portable_exp(static_cast<double>(logit) - shift);
     }
     for (const float logit : row) {
-      out.push_back(static_cast<float>(std::exp(static_cast<double>(logit) - shift) / sum));
+      out.push_back(static_cast<float>(portable_exp(static_cast<double>(logit) - shift) / sum));
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include "feroma/core/distinct_draws.h"
 #include "feroma/core/error.h"
+#include "feroma/core/portable_math.h"
 
 namespace feroma {
 namespace {
@@ -82,8 +83,8 @@ std::uint64_t Rng::below(std::uint64_t bound) {
 double Rng::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1.0p-53; }
 
 double Rng::normal() {
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  const double radius = std::sqrt(-2.0 * portable_log(1.0 - uniform()));
+  return radius * portable_cos(2.0 * std::numbers::pi * uniform());
 }
 
 std::vector<std::uint32_t> Rng::permutation(std::size_t size) {

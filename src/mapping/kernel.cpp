@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "feroma/core/error.h"
+#include "feroma/core/portable_math.h"
 
 namespace feroma {
 namespace {
@@ -25,7 +26,7 @@ std::vector<double> exp_weights(std::span<const double> energies) {
   const double lowest = *std::min_element(energies.begin(), energies.end());
   std::vector<double> weights(energies.size());
   for (std::size_t i = 0; i < energies.size(); ++i) {
-    weights[i] = std::exp(lowest - energies[i]);
+    weights[i] = portable_exp(lowest - energies[i]);
   }
   return normalised(std::move(weights));
 }

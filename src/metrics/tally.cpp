@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "feroma/core/error.h"
+#include "feroma/core/portable_math.h"
 
 namespace feroma {
 namespace {
@@ -28,15 +29,15 @@ double logit_loss(std::span<const float> row, std::size_t label) {
   const double shift = static_cast<double>(*std::max_element(row.begin(), row.end()));
   double sum = 0;
   for (const float logit : row) {
-    sum += std::exp(static_cast<double>(logit) - shift);
+    sum += portable_exp(static_cast<double>(logit) - shift);
   }
-  return std::log(sum) + shift - static_cast<double>(row[label]);
+  return portable_log(sum) + shift - static_cast<double>(row[label]);
 }
 
 double probability_loss(std::span<const float> row, std::size_t label) {
   // A float32 softmax can round a small probability to 0; that is unlikely, not impossible.
   const float probability = row[label] == 0.0F ? std::numeric_limits<float>::min() : row[label];
-  return -std::log(static_cast<double>(probability));
+  return -portable_log(static_cast<double>(probability));
 }
 
 template <class Loss>

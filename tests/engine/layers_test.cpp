@@ -1,8 +1,6 @@
 // Every layer and loss of the engines against plain loops, and those against finite differences.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "feroma/engine/engine.h"
 #include "tests/engine/engine_support.h"
 #include "tests/engine/layer_specs.h"
@@ -11,50 +9,9 @@
 namespace feroma {
 namespace {
 
-constexpr std::array kLosses{Loss::cross_entropy, Loss::binary_cross_entropy, Loss::entropy};
-
-/// Parameters away from their round starting values, so that gains and running statistics matter.
-Parameters lively(const ModelSpec& spec, std::uint64_t seed) {
-  Parameters params = initialise(spec, Rng(seed));
-  Rng rng(seed + 100);
-  for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {
-    const SegmentKind kind = params.layout().segments[i].kind;
-    if (kind == SegmentKind::affine || kind == SegmentKind::buffer) {
-      for (float& value : params.segment(i)) {
-        value += static_cast<float>(rng.uniform(0.1, 0.6));
-      }
-    }
-  }
-  return params;
-}
-
-Batch full_batch(const ModelSpec& spec, int size, std::uint64_t seed) {
-  Batch batch = random_batch(spec, size, seed);
-  Rng rng(seed + 7);
-  for (int i = 0; i < size * spec.classes; ++i) {
-    batch.targets.push_back(static_cast<float>(rng.below(2)));
-  }
-  for (float& value : batch.inputs) {
-    value = 4 * value - 2;
-  }
-  return batch;
-}
-
 template <class T>
 std::vector<T> as(std::span<const float> values) {
   return {values.begin(), values.end()};
-}
-
-template <class A, class B>
-double relative_error(const A& a, const B& b) {
-  double difference = a.size() == b.size() ? 0.0 : HUGE_VAL;
-  double norm = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(a.size(), b.size()); ++i) {
-    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    difference += d * d;
-    norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
-  }
-  return std::sqrt(difference / norm);
 }
 
 TEST(ReferenceNetwork, GradientAgreesWithFiniteDifferencesInDouble) {

@@ -12,17 +12,6 @@
 namespace feroma {
 namespace {
 
-double relative_error(std::span<const float> a, std::span<const float> b) {
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    difference += d * d;
-    norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
-  }
-  return std::sqrt(difference / norm);
-}
-
 struct ModelCase {
   const char* name;
   SampleShape input;

@@ -1,6 +1,8 @@
-// One LeNet-5 step gives the same bits on AVX-512, AVX2 and NEON: all are compared with one stored checksum.
+// AVX-512, AVX2 and NEON give the same bits: all are compared with one stored checksum.
 #include "feroma/engine/engine.h"
+#include "feroma/engine/sgd.h"
 #include "tests/engine/engine_support.h"
+#include "tests/engine/layer_specs.h"
 #include "tests/golden_bits.h"
 
 namespace feroma {
@@ -41,6 +43,56 @@ TEST_P(NativeEngineBits, OfALeNet5StepAreTheStoredOnes) {
     expect_rounded_otherwise(result.gradient, best.gradient, 1e-6);
     expect_rounded_otherwise(result.answers.logits, best.answers.logits, 1e-6);
   }
+}
+
+/// Gradients, buffers and answers of every layer under every loss, one after the other.
+std::vector<float> every_layer(SimdTarget target) {
+  const OnlySimd only(target);
+  std::vector<float> values;
+  const auto append = [&](std::span<const float> more) { values.insert(values.end(), more.begin(), more.end()); };
+  for (const ModelSpec& spec : layer_specs()) {
+    const auto engine = make_engine(EngineKind::native, spec);
+    const Latent latent = find_latent_layer(spec, Latent::penultimate) ? Latent::penultimate : Latent::flatten;
+    for (const Loss loss : kLosses) {
+      Parameters params = lively(spec, 21);
+      const Batch batch = laid_out(full_batch(spec, 37, 22), engine->layout());
+      std::vector<float> gradient(params.size());
+      Objective objective;
+      objective.loss = loss;
+      values.push_back(static_cast<float>(engine->gradient(params, batch, objective, gradient)));
+      append(gradient);
+      append(params.values());
+      append(engine->forward(params, batch, latent).logits);
+    }
+  }
+  return values;
+}
+
+TEST_P(NativeEngineBits, OfEveryLayerAndLossAreTheStoredOnes) {
+  const std::vector<float> values = every_layer(GetParam());
+  if (has_fused_products()) {
+    expect_golden_bits("every_layer", values);
+  } else {
+    expect_rounded_otherwise(values, every_layer(SimdTarget::automatic), 1e-3);
+  }
+}
+
+/// Momentum rounds every product, so that all machines agree, those without fused products too.
+TEST_P(NativeEngineBits, OfAMomentumStepAreTheStoredOnes) {
+  const OnlySimd only(GetParam());
+  Rng rng(31);
+  std::vector<float> params(77);
+  std::vector<float> velocity(params.size());
+  std::vector<float> gradient(params.size());
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    params[i] = static_cast<float>(rng.uniform());
+    gradient[i] = static_cast<float>(rng.uniform());
+  }
+  for (int step = 0; step < 5; ++step) {
+    sgd_step(params, velocity, gradient, 0.01, 0.9);
+  }
+  expect_golden_bits("sgd_params", params);
+  expect_golden_bits("sgd_velocity", velocity);
 }
 
 INSTANTIATE_TEST_SUITE_P(Simd, NativeEngineBits, every_simd_target(), simd_test_name);
