@@ -4,8 +4,9 @@
   benchmarks/experiments/tabulate.py RESULTS_CSV RUN...
 
 RESULTS_CSV holds the published figures (table, dataset, shift, level, drift, clients, method, variant, metric, mean,
-std); RUN are run directories of benchmarks/experiments/paper-cells.
+std); RUN are run directories of benchmarks/experiments/paper-cells, and folders of such.
 """
+import collections
 import csv
 import json
 import pathlib
@@ -14,66 +15,130 @@ import sys
 
 SHIFTS = {"covariate": "P(X)", "concept_feature": "P(X|Y)", "label_prior": "P(Y)", "concept_label": "P(Y|X)"}
 DATASETS = {"mnist": "MNIST", "fmnist": "FMNIST"}
-# The figure of ours that a row shows, per shift.
+LEVELS = ["low", "medium", "high"]
+ALGORITHMS = ["fedavg", "fedavg-ft", "feroma-reference", "feroma-paper", "feroma-auto"]
+# The figures of a result that tables show.
 NATIVE, KNOWN, FEW, BEST = "accuracy", "accuracy_known", "accuracy_few_label", "accuracy_best_round"
+Cell = collections.namedtuple("Cell", "dataset shift level drifts")
 
 
-def published(rows, dataset, shift, level, drifts, method, variant):
+def figure_of(shift, label):
+    """What a row shows: the paper's FedAvg keeps its best round, and nobody can serve P(Y|X) without labels."""
+    if label == "fedavg":
+        return BEST
+    return FEW if shift == "concept_label" else NATIVE
+
+
+def published(rows, cell, method, variant=""):
+    wanted = (DATASETS[cell.dataset], SHIFTS[cell.shift], cell.level, f"{cell.drifts}/20", method, variant)
     for row in rows:
-        wanted = (DATASETS[dataset], shift, level, f"{drifts}/20", method, variant)
-        if (row["dataset"], row["shift"], row["level"], row["drift"], row["method"], row["variant"]) == wanted:
-            if row["table"].startswith(("main_appe", "pyx_few_sample")):
-                return f'{float(row["mean"]):.1f} ± {float(row["std"]):.1f}'
-    return ""
+        found = (row["dataset"], row["shift"], row["level"], row["drift"], row["method"], row["variant"])
+        if found == wanted and row["table"].startswith(("main_appe", "pyx_few_sample")):
+            return float(row["mean"]), float(row["std"])
+    return None
 
 
-def show(results, label, field):
-    values = [r[field] for r in results.get(label, []) if r[field] is not None]
+def few_variant(shift):
+    return "Few labeled samples" if shift == "concept_label" else ""
+
+
+def mean_and_spread(values):
+    values = [v for v in values if v is not None]
     if not values:
         return "-"
     spread = f" ± {statistics.pstdev(values):.1f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.2f}{spread}"
 
 
+def shown(figure):
+    return "" if figure is None else f"{figure[0]:.1f} ± {figure[1]:.1f}"
+
+
+def print_table(head, rows):
+    escape = lambda text: str(text).replace("|", "\\|")
+    print("\n| " + " | ".join(map(escape, head)) + " |")
+    print("|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(map(escape, row)) + " |")
+
+
+def read_runs(paths):
+    """{cell: {label: {seed: result}}} of the runs, and of the ablations among them."""
+    cells, ablations = (collections.defaultdict(lambda: collections.defaultdict(dict)) for _ in range(2))
+    for path in map(pathlib.Path, paths):
+        for summary_file in [path / "summary.json"] if (path / "summary.json").exists() else sorted(path.glob("*/summary.json")):
+            summary = json.loads(summary_file.read_text())
+            scenario = summary["scenario"]
+            cell = Cell(scenario["dataset"], scenario["shift"], scenario["level"], scenario["drifts"])
+            target = ablations if summary_file.parent.name.startswith("ablation") else cells
+            for result in summary["results"]:
+                target[cell][result["label"]][scenario["seed"]] = result
+    return cells, ablations
+
+
+def in_order(cells):
+    return sorted(cells, key=lambda c: (list(DATASETS).index(c.dataset), c.drifts, list(SHIFTS).index(c.shift), LEVELS.index(c.level)))
+
+
+def print_cells(cells, rows):
+    table = []
+    for cell in in_order(cells):
+        line = [f"{DATASETS[cell.dataset]} {SHIFTS[cell.shift]} {cell.level} {cell.drifts}/20"]
+        for label in ALGORITHMS:
+            results = cells[cell][label].values()
+            line.append(mean_and_spread([r[figure_of(cell.shift, label)] for r in results]))
+            if label == "fedavg":
+                line.append(shown(published(rows, cell, "FedAvg")))
+            if label == "feroma-reference":
+                line.append(shown(published(rows, cell, "Feroma", few_variant(cell.shift))))
+        table.append(line)
+    print_table(["cell", "fedavg", "FedAvg, published", "fedavg-ft", "reference", "Feroma, published", "paper", "auto"], table)
+
+
+def print_known(cells, rows):
+    table = []
+    for cell in in_order(c for c in cells if c.shift == "concept_label"):
+        line = [f"{DATASETS[cell.dataset]} {SHIFTS[cell.shift]} {cell.level} {cell.drifts}/20"]
+        for label in ALGORITHMS[1:]:
+            line.append(mean_and_spread([r[KNOWN] for r in cells[cell][label].values()]))
+            if label == "feroma-reference":
+                line.append(shown(published(rows, cell, "Feroma", "Known Association")))
+        table.append(line)
+    print("\nWith the association known:")
+    print_table(["cell", "fedavg-ft", "reference", "Feroma, published", "paper", "auto"], table)
+
+
+def print_means(cells, rows):
+    """Over the levels; each level and seed counts alike."""
+    table = []
+    groups = collections.defaultdict(list)
+    for cell in in_order(cells):
+        groups[(cell.dataset, cell.shift, cell.drifts)].append(cell)
+    for (dataset, shift, drifts), members in groups.items():
+        line = [f"{DATASETS[dataset]} {SHIFTS[shift]} {drifts}/20"]
+        for label in ALGORITHMS:
+            values = [r[figure_of(shift, label)] for c in members for r in cells[c][label].values()]
+            line.append(mean_and_spread(values))
+            if label == "feroma-reference":
+                figures = [published(rows, c, "Feroma", few_variant(shift)) for c in members]
+                complete = len(members) == len(LEVELS) and all(figures)
+                line.append(f"{statistics.mean(f[0] for f in figures):.1f}" if complete else "")
+        line.append(" ".join(f"{c.level} {len(cells[c]['feroma-auto'])}" for c in members))
+        table.append(line)
+    print_table(["mean over levels", "fedavg", "fedavg-ft", "reference", "Feroma, published", "paper", "auto", "seeds"], table)
+
+
 def main():
     with open(sys.argv[1], newline="") as file:
         rows = list(csv.DictReader(file))
-    cells = {}
-    ablation = {}
-    for folder in map(pathlib.Path, sys.argv[2:]):
-        summary = json.loads((folder / "summary.json").read_text())
-        scenario = summary["scenario"]
-        key = (scenario["dataset"], scenario["shift"], scenario["level"], scenario["drifts"])
-        target = ablation if folder.name.startswith("ablation") else cells
-        for result in summary["results"]:
-            target.setdefault(key, {}).setdefault(result["label"], []).append(result)
-
-    print("| cell | row | ours | published |")
-    print("|---|---|---|---|")
-    for key in sorted(cells, key=lambda k: (k[0], list(SHIFTS).index(k[1]))):
-        dataset, shift, level, drifts = key
-        name = SHIFTS[shift]
-        cell = f"{DATASETS[dataset]} {name} {level} {drifts}/20"
-        paper = lambda method, variant="": published(rows, dataset, name, level, drifts, method, variant)
-        results = cells[key]
-        table = [("`fedavg`, best validation round", "fedavg", BEST, paper("FedAvg")), ("`fedavg`, last round", "fedavg", NATIVE, "")]
-        presets = ["fedavg-ft", "feroma-reference", "feroma-paper", "feroma-auto"]
-        if shift == "concept_label":
-            for label in presets:
-                table.append((f"`{label}`, known association", label, KNOWN, paper("Feroma", "Known Association") if label == "feroma-reference" else ""))
-            for label in presets:
-                table.append((f"`{label}`, 20 labels per class", label, FEW, paper("Feroma", "Few labeled samples") if label == "feroma-reference" else ""))
-        else:
-            for label in presets:
-                table.append((f"`{label}`", label, NATIVE, paper("Feroma") if label == "feroma-reference" else ""))
-            table.append(("`feroma-auto`, 20 labels per class", "feroma-auto", FEW, ""))
-        for i, (row, label, field, figure) in enumerate(table):
-            print(f"| {cell.replace('|', chr(92) + '|') if i == 0 else ''} | {row} | {show(results, label, field)} | {figure} |")
-    for key, results in ablation.items():
-        print(f"\nJoin of weights and models, preset `reference`, {DATASETS[key[0]]} {SHIFTS[key[1]]} {key[2]} {key[3]}/20:\n")
-        print("| weights | accuracy |\n|---|---|")
-        for label in ("id-keyed", "positional", "uniform"):
-            print(f"| {label} | {show(results, label, NATIVE)} |")
+    cells, ablations = read_runs(sys.argv[2:])
+    print_means(cells, rows)
+    print_cells(cells, rows)
+    print_known(cells, rows)
+    for cell, results in ablations.items():
+        print(f"\nJoin of weights and models, preset `reference`, {DATASETS[cell.dataset]} {SHIFTS[cell.shift]} {cell.level} {cell.drifts}/20:")
+        print_table(["weights", "accuracy"],
+                    [[label, mean_and_spread([r[NATIVE] for r in results[label].values()])] for label in ("id-keyed", "positional", "uniform")])
 
 
 if __name__ == "__main__":
