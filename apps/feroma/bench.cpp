@@ -104,9 +104,8 @@ nlohmann::ordered_json figure_json(const FigureEntry& entry, const Readings& rea
 /// The figures by name at the top, so that scripts need no path; everything else beside them.
 void print_json(const Readings& readings, const Machine& machine, const BenchOptions& options) {
   const BuildInfo build = build_info();
-  nlohmann::ordered_json json{{"version", build.version},   {"commit", build.commit},
-                              {"cpu", machine.cpu},         {"cores", machine.cores},
-                              {"threads", options.threads}, {"simd_target", machine.simd_target},
+  nlohmann::ordered_json json{{"version", build.version}, {"commit", build.commit},     {"cpu", machine.cpu},
+                              {"cores", machine.cores},   {"threads", options.threads}, {"simd", machine.simd_target},
                               {"quick", options.quick}};
   auto details = nlohmann::ordered_json::object();
   for (const FigureEntry& entry : known_figures()) {

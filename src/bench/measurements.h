@@ -14,6 +14,8 @@ namespace feroma::detail {
 [[nodiscard]] Readings measure_overhead(const BenchOptions& options);
 /// Mapping and mixing of a thousand clients against their training.
 [[nodiscard]] Readings measure_thousand(const BenchOptions& options);
+/// What a sampled client costs, however many there are.
+[[nodiscard]] Readings measure_many_clients(const BenchOptions& options);
 /// A whole run from reading the data to the report.
 [[nodiscard]] Readings measure_job(const BenchOptions& options);
 

@@ -1,60 +1,13 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <atomic>
-
+#include "bench/cell.h"
 #include "bench/measurements.h"
 #include "bench/workload.h"
-#include "feroma/core/error.h"
-#include "feroma/data/catalog.h"
-#include "feroma/runtime/round_loop.h"
 
 namespace feroma::detail {
 namespace {
 
 const char* const kFigure = "feroma_over_fedavg";
-
-const AlgorithmPlan& plan_of(const Experiment& experiment, std::string_view label) {
-  const auto& plans = experiment.algorithms;
-  const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan.label == label; });
-  require(found != plans.end(), ErrorCode::internal, "[bench] the built-in config must have {}", label);
-  return *found;
-}
-
-/// What an algorithm itself costs: neither making data nor scoring.
-double phase_seconds(RoundLoop& loop) {
-  StageSeconds& seconds = loop.totals().stages;
-  return seconds[Stage::train] + seconds[Stage::profile] + seconds[Stage::map] + seconds[Stage::aggregate];
-}
-
-/// The cell's data, model and workers, made once; every pair starts from the same bits.
-class Cell {
- public:
-  Cell(const Experiment& experiment, int threads)
-      : experiment_(experiment),
-        federation_(load_dataset(experiment.scenario.dataset, {}), experiment.scenario),
-        model_(make_model(experiment.training.model, federation_.shape(), federation_.classes())),
-        initial_(share(initialise(model_, rng_.derive("init")))),
-        workers_(threads, engine_factory(experiment.engine(), model_)) {}
-
-  [[nodiscard]] RoundLoop loop(std::string_view label) {
-    ServerContext server;
-    server.model = model_;
-    server.initial = initial_;
-    server.fit = experiment_.training.fit;
-    server.rng = rng_.derive("server");
-    return RoundLoop({federation_, plan_of(experiment_, label), server, workers_, rng_, stop_, std::nullopt});
-  }
-
- private:
-  const Experiment& experiment_;
-  Federation federation_;
-  ModelSpec model_;
-  Rng rng_{42};
-  ParametersPtr initial_;
-  std::atomic<bool> stop_ = false;
-  Workers workers_;
-};
 
 }  // namespace
 

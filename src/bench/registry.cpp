@@ -38,6 +38,8 @@ const std::vector<FigureEntry>& known_figures() {
        measure_thousand},
       {"map_aggregate_memory_k1000", "memory of mapping and mixing over the 1000 models", Target{at_most, 1.2},
        measure_thousand},
+      {"many_clients_spread", "one sampled client among 100, 10 000, 100 000: dearest over cheapest",
+       Target{at_most, 1.2}, measure_many_clients},
       {"job_over_reference", "10 clients x 10 rounds, the reference's 123 s over ours", Target{at_least, 15},
        measure_job},
       {"job_seconds", "the same run, seconds", Target{below, 8}, measure_job},

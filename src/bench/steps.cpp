@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kBatch = 64;
 constexpr std::int64_t kPeakRounds = 200'000;
-const char* const kNoTorch = "this build has no libtorch";
 
 /// One model on one engine: gradient and momentum update on a batch that is already assembled.
 class StepBench {
@@ -52,10 +51,20 @@ double fma_flops(double budget) {
   return 2 * products / seconds;
 }
 
-std::unique_ptr<StepBench> torch_bench(const ModelSpec& spec) {
+/// Why libtorch cannot be measured here; empty where it can.
+std::string why_no_torch() {
   if (!engine_available(EngineKind::torch)) {
-    return nullptr;
+    return "this build has no libtorch";
   }
+  try {
+    require_engine(EngineKind::torch);
+  } catch (const Error& error) {  // the other figures do not need it
+    return error.what();
+  }
+  return {};
+}
+
+std::unique_ptr<StepBench> torch_bench(const ModelSpec& spec) {
   prepare_worker_thread(EngineKind::torch);
   return std::make_unique<StepBench>(EngineKind::torch, spec);
 }
@@ -68,7 +77,8 @@ Readings measure_steps(const BenchOptions& options) {
   const double flops = 2 * step_products(spec) * kBatch;
   const double budget = options.quick ? 0.01 : 0.1;
   StepBench native(EngineKind::native, spec);
-  const std::unique_ptr<StepBench> torch = torch_bench(spec);
+  const std::string no_torch = why_no_torch();
+  const std::unique_ptr<StepBench> torch = no_torch.empty() ? torch_bench(spec) : nullptr;
   std::vector<double> peaks;
   std::vector<double> shares;
   std::vector<double> ratios;
@@ -94,15 +104,15 @@ Readings measure_steps(const BenchOptions& options) {
     readings.values["native_over_torch"] = quartiles_of(ratios);
     readings.values["torch_step_ms"] = quartiles_of(torch_ms);
   } else {
-    readings.notes["native_over_torch"] = kNoTorch;
+    readings.notes["native_over_torch"] = no_torch;
   }
   return readings;
 }
 
 Readings measure_resnet(const BenchOptions& options) {
   Readings readings;
-  if (!engine_available(EngineKind::torch)) {
-    readings.notes["resnet9_over_torch"] = kNoTorch;
+  if (const std::string no_torch = why_no_torch(); !no_torch.empty()) {
+    readings.notes["resnet9_over_torch"] = no_torch;
     return readings;
   }
   say(options, "ResNet-9 training step: native and libtorch in turns on one core");

@@ -72,6 +72,7 @@ void note_dataset(Readings& readings, std::string_view dataset, const std::vecto
 /// A config file of this repository that is built into the library.
 [[nodiscard]] std::string_view job_config();
 [[nodiscard]] std::string_view overhead_config();
+[[nodiscard]] std::string_view many_clients_config();
 /// The experiment of such a config with some of its values replaced ("scenario.rounds=4").
 [[nodiscard]] Experiment experiment_of(std::string_view config, const std::vector<std::string>& overrides);
 
