@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,13 +12,16 @@
 
 namespace feroma::test {
 
+using MakeEngine = std::function<std::unique_ptr<Engine>(const ModelSpec&)>;
+inline std::unique_ptr<Engine> make_toy_engine(const ModelSpec& model) { return std::make_unique<ToyEngine>(model); }
+
 /// A whole federation in memory: toy data, toy model, one or more workers.
 class ToyRun {
  public:
-  explicit ToyRun(ScenarioOptions scenario = toy_scenario(), int threads = 1)
+  explicit ToyRun(ScenarioOptions scenario = toy_scenario(), int threads = 1, MakeEngine make_engine = make_toy_engine)
       : federation(toy_dataset(), scenario),
         model(toy_model(federation.shape(), federation.classes())),
-        workers(threads, [this] { return std::make_unique<ToyEngine>(model); }) {}
+        workers(threads, [this, make_engine] { return make_engine(model); }) {}
 
   /// The loop of an algorithm given as TOML, e.g. "name = 'feroma'\nwarmup_rounds = 2".
   RoundLoop loop(const std::string& algorithm, std::optional<std::uint64_t> task_order_seed = std::nullopt) {

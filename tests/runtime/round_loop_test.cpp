@@ -83,6 +83,43 @@ TEST_F(RoundLoopTest, WhoDropsOutIsNotAskedAgainAndNotInTheRecord) {
   EXPECT_EQ(clients_of(record), (std::set<std::uint32_t>{0, 1, 3, 5}));
 }
 
+/// The toy engine, whose loss becomes infinite in one step.
+class DivergesOnce final : public Engine {
+ public:
+  DivergesOnce(const ModelSpec& model, int step) : toy_(model), step_(step) {}
+
+  [[nodiscard]] std::string_view name() const override { return toy_.name(); }
+  [[nodiscard]] BatchLayout layout() const override { return toy_.layout(); }
+  double gradient(Parameters& params, const Batch& batch, const Objective& objective,
+                  std::span<float> gradient) override {
+    const double loss = toy_.gradient(params, batch, objective, gradient);
+    return step_-- == 0 ? HUGE_VAL : loss;
+  }
+  [[nodiscard]] Activations forward(const Parameters& params, const Batch& batch, Latent latent) override {
+    return toy_.forward(params, batch, latent);
+  }
+
+ private:
+  test::ToyEngine toy_;
+  int step_;
+};
+
+TEST_F(RoundLoopTest, AClientWhoseLossIsInfiniteIsLeftOutOfTheRoundOnly) {
+  // One worker takes the clients in order; each has 8 steps in 2 epochs.
+  ToyRun toy(test::toy_scenario(), 1, [](const ModelSpec& model) { return std::make_unique<DivergesOnce>(model, 17); });
+  RoundLoop fedavg = toy.loop("name = 'fedavg'");
+  const RoundRecord first = fedavg.play_round();
+  ASSERT_EQ(first.dropped.size(), 1U);
+  EXPECT_EQ(first.dropped[0].client, 2U);
+  EXPECT_NE(first.dropped[0].reason.find("the loss must stay finite, got inf at step 2 of epoch 1"), std::string::npos)
+      << first.dropped[0].reason;
+  EXPECT_EQ(clients_of(first), (std::set<std::uint32_t>{0, 1, 3, 4, 5}));
+  EXPECT_TRUE(fedavg.algorithm().served()[0].model->all_finite());
+  const RoundRecord second = fedavg.play_round();
+  EXPECT_TRUE(second.dropped.empty());
+  EXPECT_EQ(second.clients.size(), 6U);
+}
+
 TEST_F(RoundLoopTest, ARoundWithoutAnyAnswerEndsTheRun) {
   Script script;
   script.drops = [](Round, int, std::uint32_t) { return true; };
