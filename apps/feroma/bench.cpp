@@ -124,21 +124,24 @@ void print_json(const Readings& readings, const Machine& machine, const BenchOpt
 }
 
 /// One row per figure behind what the file already has; a new file begins with the names of the columns.
-void append_csv(const std::string& path, const Readings& readings, const Machine& machine) {
+void append_csv(const std::string& path, const Readings& readings, const Machine& machine, bool quick) {
   const BuildInfo build = build_info();
   const bool fresh = !std::filesystem::exists(path);
   std::ofstream file(path, std::ios::app);
   if (fresh) {
-    file << "date,version,machine,figure,median,spread\n";
+    file << "date,version,machine,figure,median,spread,note\n";
   }
   const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
-  std::string kind = fmt::format("{}; {} cores; {}", machine.cpu, machine.cores, machine.simd_target);
-  std::replace(kind.begin(), kind.end(), ',', ' ');
+  const auto cell = [](std::string text) {
+    std::replace(text.begin(), text.end(), ',', ' ');
+    return text;
+  };
+  const std::string kind = cell(fmt::format("{}; {} cores; {}", machine.cpu, machine.cores, machine.simd_target));
   for (const FigureEntry& entry : known_figures()) {
     if (const Quartiles* value = value_of(readings, entry.name)) {
-      file << fmt::format("{},{}{},{},{},{:.4g},{:.2g}\n", date, build.version,
+      file << fmt::format("{},{}{},{},{},{:.4g},{:.2g},{}{}\n", date, build.version,
                           build.commit.empty() ? "" : "+" + build.commit, kind, entry.name, value->median,
-                          value->spread());
+                          value->spread(), quick ? "quick: do not quote; " : "", cell(note_of(readings, entry.name)));
     }
   }
   file.flush();
@@ -158,7 +161,7 @@ void bench(const BenchArguments& arguments) {
     case Format::json: print_json(readings, machine, options); break;
   }
   if (!arguments.csv.empty()) {
-    append_csv(arguments.csv, readings, machine);
+    append_csv(arguments.csv, readings, machine, arguments.quick);
   }
 }
 

@@ -229,9 +229,10 @@ TEST_F(CliFiles, BenchAppendsRowsToACsvFile) {
   ASSERT_EQ(feroma_cli(command).exit_code, 0);
   ASSERT_EQ(feroma_cli(command).exit_code, 0);
   const std::string text = text_of(path("history.csv"));
-  EXPECT_TRUE(text.starts_with("date,version,machine,figure,median,spread\n")) << text;
+  EXPECT_TRUE(text.starts_with("date,version,machine,figure,median,spread,note\n")) << text;
+  EXPECT_NE(text.find("quick: do not quote"), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
-  EXPECT_EQ(std::count(text.begin(), text.end(), ','), 15) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), ','), 18) << text;
 }
 
 TEST_F(CliFiles, InitWritesTheDefaultScenario) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "bench/workload.h"
 #include "feroma/core/rng.h"
 #include "feroma/engine/engine.h"
 #include "feroma/models/cost.h"
@@ -10,21 +11,6 @@ namespace feroma {
 namespace {
 
 constexpr int kBatch = 64;
-
-Batch make_batch(const ModelSpec& spec, BatchLayout layout) {
-  Rng rng(1);
-  Batch batch;
-  batch.size = kBatch;
-  batch.shape = spec.input;
-  batch.layout = layout;
-  for (std::size_t i = 0; i < layout.size(spec.input, kBatch); ++i) {
-    batch.inputs.push_back(static_cast<float>(rng.uniform()));
-  }
-  for (int i = 0; i < kBatch; ++i) {
-    batch.labels.push_back(i % spec.classes);
-  }
-  return batch;
-}
 
 void BM_Step(benchmark::State& state, EngineKind kind) {
   if (!engine_available(kind)) {
@@ -35,7 +21,7 @@ void BM_Step(benchmark::State& state, EngineKind kind) {
   const ModelSpec spec = lenet5({static_cast<int>(state.range(0)), 28, 28}, 10);
   const auto engine = make_engine(kind, spec);
   Parameters params = initialise(spec, Rng(1));
-  const Batch batch = make_batch(spec, engine->layout());
+  const Batch batch = detail::noise_batch(spec, kBatch, engine->layout());
   std::vector<float> gradient(params.size());
   for (auto _ : state) {
     benchmark::DoNotOptimize(engine->gradient(params, batch, gradient));
@@ -56,7 +42,7 @@ void BM_Forward(benchmark::State& state, EngineKind kind) {
   const ModelSpec spec = lenet5({static_cast<int>(state.range(0)), 28, 28}, 10);
   const auto engine = make_engine(kind, spec);
   const Parameters params = initialise(spec, Rng(1));
-  const Batch batch = make_batch(spec, engine->layout());
+  const Batch batch = detail::noise_batch(spec, kBatch, engine->layout());
   for (auto _ : state) {
     benchmark::DoNotOptimize(engine->forward(params, batch, Latent::flatten));
   }
