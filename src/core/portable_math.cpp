@@ -40,7 +40,13 @@ HWY_EXPORT(CosOne);
 using namespace detail;  // NOLINT: the dispatch tables live there
 
 // Highway leaves the values at the ends of the domains open.
-double portable_exp(double x) { return std::isnan(x) ? x : HWY_DYNAMIC_DISPATCH(ExpOne)(x); }
+double portable_exp(double x) {
+  constexpr double kLargest = 709.782712893384;  // exp of it is the largest finite number
+  if (std::isnan(x)) {
+    return x;
+  }
+  return x > kLargest ? std::numeric_limits<double>::infinity() : HWY_DYNAMIC_DISPATCH(ExpOne)(x);
+}
 
 double portable_log(double x) {
   using Limits = std::numeric_limits<double>;

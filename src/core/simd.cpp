@@ -55,7 +55,11 @@ std::string simd_target_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-SimdTarget simd_target() { return compiled_targets(hwy::SupportedTargets()).front(); }
+SimdTarget simd_target() {
+  const std::vector<SimdTarget> targets = compiled_targets(hwy::SupportedTargets());
+  require(!targets.empty(), ErrorCode::internal, "[simd] the kernels are compiled for no instruction set we know");
+  return targets.front();
+}
 
 void use_simd(SimdTarget target) {
   const std::vector<SimdTarget> known = simd_targets();

@@ -116,10 +116,10 @@ void prefetch(std::span<const Source> lanes, std::size_t bytes) {
 void gather_row(std::span<const Source> lanes, std::size_t channel_offset, std::size_t r, std::span<std::uint8_t> bytes,
                 std::span<float> out) {
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const std::uint8_t* from = lanes[lane].pixels + channel_offset + lanes[lane].walk.at(r);
-    const std::ptrdiff_t column = lanes[lane].walk.column;
-    for (std::size_t x = lane; x < bytes.size(); x += kLanes, from += column) {
-      bytes[x] = *from;
+    const std::uint8_t* const pixels = lanes[lane].pixels + channel_offset;
+    std::ptrdiff_t at = lanes[lane].walk.at(r);
+    for (std::size_t x = lane; x < bytes.size(); x += kLanes, at += lanes[lane].walk.column) {
+      bytes[x] = pixels[at];
     }
   }
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -144,7 +144,7 @@ void copy_tinted(std::span<const float> row, const LaneTint& tint, float* __rest
   }
 }
 
-/// Writes the rows of one group; lanes without a sample and border columns stay as they are (zero).
+/// Writes the rows of one group, zero for lanes without a sample; border columns stay as they are (zero).
 void write_group(const Assembler& assembler, std::span<const Source> lanes, SampleShape shape, int border,
                  std::span<float> out) {
   const auto width = static_cast<std::size_t>(shape.width);
@@ -221,9 +221,6 @@ void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> or
       break;
     case BatchLayout::sample_innermost: {
       const std::size_t group_size = layout.size(view.shape, 1);
-      if (sources.size() % kLanes != 0) {  // lanes without a sample are zero
-        std::fill(inputs.end() - static_cast<std::ptrdiff_t>(group_size), inputs.end(), 0.0F);
-      }
       const auto group = [&](std::size_t first) {
         const std::size_t begin = std::min(first, sources.size());
         return std::span(sources).subspan(begin, std::min(kLanes, sources.size() - begin));

@@ -35,6 +35,12 @@ TEST_P(PortableMath, KnowsTheEndsOfItsDomains) {
   EXPECT_EQ(portable_exp(-kInfinity), 0.0);
   EXPECT_EQ(portable_exp(-1e9), 0.0);
   EXPECT_EQ(portable_exp(kInfinity), kInfinity);
+  for (const double large : {705.0, 707.5, 709.0, 709.78}) {
+    EXPECT_NEAR(portable_exp(large) / std::exp(large), 1.0, 4 * kEpsilon) << large;
+  }
+  for (const double larger : {709.79, 711.0, 1500.0, 1e300}) {
+    EXPECT_EQ(portable_exp(larger), kInfinity) << larger;
+  }
   EXPECT_EQ(portable_log(1), 0.0);
   EXPECT_EQ(portable_log(0), -kInfinity);
   EXPECT_EQ(portable_log(kInfinity), kInfinity);

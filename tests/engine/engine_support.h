@@ -4,13 +4,14 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "feroma/core/rng.h"
 #include "feroma/engine/engine.h"
 
 namespace feroma {
 
-/// Every layer kind, an odd extent that pooling cuts, and few enough parameters to differentiate numerically.
+/// A convolution, an odd extent that pooling cuts, and few enough parameters to differentiate numerically.
 inline ModelSpec tiny_spec() {
   return {"tiny",
           {2, 9, 8},
@@ -81,6 +82,10 @@ inline Batch full_batch(const ModelSpec& spec, int size, std::uint64_t seed) {
     value = 4 * value - 2;
   }
   return batch;
+}
+
+inline bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 /// The L2 norm of the difference over that of `b`.

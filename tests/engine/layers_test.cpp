@@ -14,8 +14,17 @@ std::vector<T> as(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
+/// The models of the paper on pictures as small as they take.
+std::vector<ModelSpec> tiny_models() {
+  return {lenet5({1, 12, 12}, 3), make_model("mlp", {1, 3, 3}, 3), make_model("har-cnn", {2, 1, 16}, 3)};
+}
+
 TEST(ReferenceNetwork, GradientAgreesWithFiniteDifferencesInDouble) {
-  for (const ModelSpec& spec : layer_specs()) {
+  std::vector<ModelSpec> specs = layer_specs();
+  for (ModelSpec& model : tiny_models()) {
+    specs.push_back(std::move(model));
+  }
+  for (const ModelSpec& spec : specs) {
     for (const Loss loss : kLosses) {
       const Batch batch = full_batch(spec, 5, 2);
       const Objective objective{loss, {}, {}};

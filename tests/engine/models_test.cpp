@@ -85,18 +85,19 @@ class ResNet9Golden : public testing::TestWithParam<EngineKind> {
       GTEST_SKIP() << "this build has no libtorch: its ResNet-9 is NOT compared with the reference";
     }
     engine_ = make_engine(GetParam(), spec_);
-    batch_.size = 4;
-    batch_.shape = spec_.input;
-    batch_.labels = {3, 50, 99, 0};
+    samples_.size = 4;
+    samples_.shape = spec_.input;
+    samples_.labels = {3, 50, 99, 0};
     for (int i = 0; i < 4 * spec_.input.size(); ++i) {
-      batch_.inputs.push_back(static_cast<float>(0.5 + 0.5 * std::sin(0.11 * i)));
+      samples_.inputs.push_back(static_cast<float>(0.5 + 0.5 * std::sin(0.11 * i)));
     }
-    batch_ = laid_out(batch_, engine_->layout());
+    batch_ = laid_out(samples_, engine_->layout());
   }
 
   const ModelSpec spec_ = resnet9({3, 32, 32}, 100);
   std::unique_ptr<Engine> engine_;
-  Batch batch_;
+  Batch samples_;  ///< sample by sample
+  Batch batch_;    ///< as the engine wants them
 };
 
 TEST_P(ResNet9Golden, LogitsAgreeWithTheReference) {
@@ -143,6 +144,23 @@ TEST_P(ResNet9Golden, OneTrainingStepAgreesWithTheReference) {
     const double spread = norm * std::sqrt(static_cast<double>(params.segment(i).size()));
     EXPECT_NEAR(sum, golden["after_one_step"][name][0].get<double>(), tolerance * spread) << name;
   }
+}
+
+/// The same step tensor by tensor: as close to float64 as libtorch's float32 is.
+TEST_P(ResNet9Golden, GradientIsAsCloseToFloat64AsLibtorchIs) {
+  if (!engine_available(EngineKind::torch)) {
+    GTEST_SKIP() << "this build has no libtorch: the step is NOT compared with float64";
+  }
+  const auto gradient_of = [&](Engine& engine) {
+    Parameters params = formula_parameters(spec_);
+    std::vector<float> gradient(params.size());
+    static_cast<void>(engine.gradient(params, laid_out(samples_, engine.layout()), gradient));
+    return gradient;
+  };
+  const std::vector<float> exact = gradient_of(*make_torch_engine(spec_, Precision::float64));
+  const std::vector<float> single = gradient_of(*make_torch_engine(spec_, Precision::float32));
+  const std::vector<float> ours = gradient_of(*engine_);
+  EXPECT_LT(relative_error(ours, exact), 1e-4 + 3 * relative_error(single, exact));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ResNet9Golden, testing::Values(EngineKind::native, EngineKind::torch),

@@ -36,18 +36,6 @@ Activations answer_of(Engine& engine, const Parameters& params, const Batch& bat
   return engine.forward(params, laid_out(batch, engine.layout()), latent);
 }
 
-/// |a - b| / |b| over whole vectors.
-double relative_distance(std::span<const float> a, std::span<const float> b) {
-  double difference = a.size() == b.size() ? 0.0 : HUGE_VAL;
-  double norm = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    difference += d * d;
-    norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
-  }
-  return std::sqrt(difference / norm);
-}
-
 /// Models that reach every path of the planner: borders that come and go, windows that cut, wide kernels, no pooling.
 std::vector<ModelSpec> odd_specs() {
   return {
@@ -109,11 +97,11 @@ class NativeAgainstTorch : public testing::Test {
     const Step theirs = step_of(*torch, params, batch);
     EXPECT_NEAR(ours.loss, theirs.loss, 1e-6) << spec.name << batch.size;
     // Both sum float32 products, in different orders.
-    EXPECT_LT(relative_distance(ours.gradient, theirs.gradient), 1e-5) << spec.name << batch.size;
+    EXPECT_LT(relative_error(ours.gradient, theirs.gradient), 1e-5) << spec.name << batch.size;
     const Activations a = answer_of(*native, params, batch, Latent::penultimate);
     const Activations b = answer_of(*torch, params, batch, Latent::penultimate);
-    EXPECT_LT(relative_distance(a.logits, b.logits), 1e-5) << spec.name << batch.size;
-    EXPECT_LT(relative_distance(a.latents, b.latents), 1e-5) << spec.name << batch.size;
+    EXPECT_LT(relative_error(a.logits, b.logits), 1e-5) << spec.name << batch.size;
+    EXPECT_LT(relative_error(a.latents, b.latents), 1e-5) << spec.name << batch.size;
   }
 };
 
@@ -137,7 +125,7 @@ TEST_F(NativeAgainstTorch, EverySpecAgrees) {
         const auto torch = make_engine(EngineKind::torch, spec);
         const Parameters params = initialise(spec, Rng(3));
         const Batch batch = random_batch(spec, size, 6);
-        EXPECT_LT(relative_distance(step_of(*native, params, batch).gradient, step_of(*torch, params, batch).gradient),
+        EXPECT_LT(relative_error(step_of(*native, params, batch).gradient, step_of(*torch, params, batch).gradient),
                   1e-5);
       }
     }
@@ -151,10 +139,6 @@ TEST_F(NativeAgainstTorch, WeightedSamplesAgree) {
     batch.weights.push_back(static_cast<float>(i % 5) * 0.5F);
   }
   compare(spec, batch);
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 TEST(NativeEngine, VectorWidthDoesNotChangeABit) {
@@ -186,7 +170,7 @@ TEST(NativeEngine, MachinesWithoutFusedProductsAgreeUpToRounding) {
   const Step best = step_of(*engine, params, batch);
   for (const SimdTarget target : simd_targets()) {
     const OnlySimd old(target);
-    EXPECT_LT(relative_distance(step_of(*engine, params, batch).gradient, best.gradient), 1e-5) << name_of(target);
+    EXPECT_LT(relative_error(step_of(*engine, params, batch).gradient, best.gradient), 1e-5) << name_of(target);
   }
 }
 

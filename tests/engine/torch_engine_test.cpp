@@ -133,10 +133,6 @@ TEST_F(TorchEngine, LatentsAreTheActivationsTheyName) {
   EXPECT_EQ(penultimate.classes, 1);
 }
 
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
-}
-
 struct Answer {
   std::vector<float> gradient;
   Activations activations;

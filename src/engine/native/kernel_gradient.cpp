@@ -19,8 +19,6 @@ constexpr int kVecLanes = FEROMA_VEC_LANES(float);
 // A tile keeps outputs x taps sums, its taps' pixels and one gradient in registers.
 constexpr int kOutputs = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR ? 2 : 4;
 constexpr int kTaps = 5;
-/// Gradient rows are read once per tap row; this much of them stays in the first-level cache meanwhile.
-constexpr std::ptrdiff_t kCachedBytes = 24 * 1024;
 
 /// Neighbouring taps of one kernel row and some outputs, over some rows of the picture.
 struct Piece {
@@ -32,7 +30,7 @@ struct Piece {
   int row_end;
 };
 
-/// The sums of kO outputs and kT taps, and where they come from.
+/// The sums of kO outputs and kT taps.
 template <int kO, int kT>
 struct Tile {
   Vec sums[std::size_t{kO}][std::size_t{kT}];
@@ -154,7 +152,7 @@ void AddKernelGradient(const KernelGradient& task) {
   for (int o = 0; o < task.out_extent.channels; o += outputs) {
     outputs = nearly_equal_part(task.out_extent.channels - o, kOutputs);
     const std::ptrdiff_t row_bytes = task.out_strides.row * outputs * std::ptrdiff_t{sizeof(float)};
-    const int cached_rows = static_cast<int>(std::max(std::ptrdiff_t{1}, kCachedBytes / row_bytes));
+    const int cached_rows = static_cast<int>(std::max(std::ptrdiff_t{1}, kPartBytes / row_bytes));
     int rows = 0;
     for (int y = 0; y < task.out_extent.height; y += rows) {
       rows = nearly_equal_part(task.out_extent.height - y, cached_rows);

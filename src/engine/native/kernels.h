@@ -21,6 +21,9 @@ constexpr int kTilePixels = 4;
 /// Most output channels that one register tile covers.
 constexpr int kTileOutputs = 6;
 
+/// What is read again and again stays in the first-level cache when it is no larger than this.
+constexpr std::ptrdiff_t kPartBytes = 24 * 1024;
+
 /// The first of nearly equal parts of at most `most`: 16 in steps of 6 is 6 + 5 + 5, not 6 + 6 + 4.
 constexpr int nearly_equal_part(int left, int most) {
   const int parts = (left + most - 1) / most;

@@ -23,7 +23,9 @@ using HalfTag = hn::Rebind<float, WideTag>;
 constexpr int kWideLanes = FEROMA_VEC_LANES(double);
 
 HWY_INLINE WideVec load_wide(const float* values) { return hn::PromoteTo(WideTag(), hn::LoadU(HalfTag(), values)); }
-HWY_INLINE void store_narrow(WideVec values, float* out) {
+/// Stores scale * slope, and zero where the scale is: lanes without a sample may hold anything.
+HWY_INLINE void store_scaled(WideVec scale, WideVec slope, float* out) {
+  const WideVec values = hn::IfThenZeroElse(hn::Eq(scale, hn::Zero(WideTag())), hn::Mul(scale, slope));
   hn::StoreU(hn::DemoteTo(HalfTag(), values), HalfTag(), out);
 }
 
@@ -62,7 +64,7 @@ void cross_entropy(const LossTask& task, int lane, float* gradient, double* loss
     chosen = hn::IfThenElse(here, z, chosen);
     const WideVec probability = hn::Div(hn::Exp(d, z), softmax.total);
     const WideVec target = hn::IfThenElseZero(here, hn::Set(d, 1.0));
-    store_narrow(hn::Mul(scale, hn::Sub(probability, target)), gradient + c * kGroupLanes + lane);
+    store_scaled(scale, hn::Sub(probability, target), gradient + c * kGroupLanes + lane);
   }
   const WideVec loss = hn::Mul(scale, hn::Sub(hn::Log(d, softmax.total), chosen));
   hn::StoreU(hn::Add(loss, softmax.poison), d, losses + lane);
@@ -84,7 +86,7 @@ void entropy(const LossTask& task, int lane, float* gradient, double* losses) {
     const WideVec z = hn::Sub(load_wide(task.logits + c * kGroupLanes + lane), softmax.largest);
     const WideVec log_p = hn::Sub(z, log_total);
     const WideVec slope = hn::Neg(hn::Mul(hn::Exp(d, log_p), hn::Add(log_p, total)));
-    store_narrow(hn::Mul(scale, slope), gradient + c * kGroupLanes + lane);
+    store_scaled(scale, slope, gradient + c * kGroupLanes + lane);
   }
   hn::StoreU(hn::Add(hn::Mul(scale, total), softmax.poison), d, losses + lane);
 }
@@ -104,7 +106,7 @@ void binary_cross_entropy(const LossTask& task, int lane, float* gradient, doubl
     const WideVec denominator = hn::Add(one, small);
     const WideVec sigmoid =
         hn::IfThenElse(hn::Lt(z, hn::Zero(d)), hn::Div(small, denominator), hn::Div(one, denominator));
-    store_narrow(hn::Mul(scale, hn::Sub(sigmoid, target)), gradient + c * kGroupLanes + lane);
+    store_scaled(scale, hn::Sub(sigmoid, target), gradient + c * kGroupLanes + lane);
   }
   hn::StoreU(hn::Mul(scale, total), d, losses + lane);
 }

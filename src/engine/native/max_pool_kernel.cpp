@@ -35,7 +35,7 @@ HWY_INLINE void for_each_window(const Pooling& task, Use use) {
 
 void MaxPool(const Pooling& task, const float* in, float* out) {
   const Tag d;
-  for_each_window(task, [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+  for_each_window(task, [&](std::ptrdiff_t from, std::ptrdiff_t to) HWY_ATTR {
     Vec largest = hn::Load(d, in + from);
     for (int r = 0; r < task.rows; ++r) {
       for (int c = 0; c < task.columns; ++c) {
@@ -64,7 +64,7 @@ void MaxPoolGradient(const Pooling& task, const float* in, const float* out, con
                      float* in_gradient) {
   const Tag d;
   ClearPicture(task, in_gradient);  // rows and columns beside the last whole window get nothing
-  for_each_window(task, [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+  for_each_window(task, [&](std::ptrdiff_t from, std::ptrdiff_t to) HWY_ATTR {
     const Vec largest = hn::Load(d, out + to);
     Vec left = hn::Load(d, out_gradient + to);
     for (int r = 0; r < task.rows; ++r) {

@@ -127,10 +127,11 @@ class NativeEngine final : public Engine {
   /// Turns some rows into [feature][16]; lanes without a sample become zero.
   static void lay_out_rows(std::span<const float> rows, int first, int samples, std::span<float> out) {
     const std::size_t width = out.size() / kGroupLanes;
-    for (std::size_t lane = 0; lane < kGroupLanes; ++lane) {
+    std::fill(out.begin(), out.end(), 0.0F);
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(samples); ++lane) {
       const float* const row = rows.data() + (static_cast<std::size_t>(first) + lane) * width;
       for (std::size_t i = 0; i < width; ++i) {
-        out[i * kGroupLanes + lane] = lane < static_cast<std::size_t>(samples) ? row[i] : 0.0F;
+        out[i * kGroupLanes + lane] = row[i];
       }
     }
   }

@@ -42,7 +42,7 @@ class Network {
   void forward(std::span<const float> params, Mode mode);
   /// A tensor's values of one group, [feature][16]; only packed tensors can be read.
   [[nodiscard]] std::span<const float> packed(std::size_t tensor, int group) const;
-  /// Where the gradient of a packed tensor of one group goes, [feature][16]; empty before the first weights.
+  /// Where the gradient of a packed tensor behind the first weights goes, [feature][16] of one group.
   [[nodiscard]] std::span<float> packed_gradient(std::size_t tensor, int group);
   /// A gradient [feature][16] of one group that `backward` adds when it reaches the tensor.
   void inject(std::size_t tensor, int group, std::span<const float> values);

@@ -1,5 +1,5 @@
 // Convolutions whose output nobody but a mean pooling sees. Both are done together on parts of the picture that stay in
-// the first-level cache; the whole of it is never in memory.
+// the first-level cache; one place holds every part in turn.
 #include <algorithm>
 
 #include "engine/native/network.h"
@@ -7,7 +7,7 @@
 namespace feroma::detail {
 namespace {
 
-constexpr std::ptrdiff_t kPartBytes = 24 * 1024;
+/// As many as the tiles of the weight gradient cover at most.
 constexpr int kGradientOutputs = 4;
 
 /// Some channels of the convolution's output, and the rows under some rows of pooling windows.
@@ -96,7 +96,9 @@ void Network::backward_pooled(std::size_t step, int group) {
     task.padding_rows -= part.row;
     task.sums += part.channel * sums_per_output;
     float* const biases = sums_[step].biases.data() + part.channel * kGroupLanes;
-    task.bias_sums = task.bias_sums == nullptr ? nullptr : biases;
+    if (task.bias_sums != nullptr) {
+      task.bias_sums = biases;
+    }
     float* const spread = gradient(step + 1, group);
     pool_gradient(pooling_of(whole, part), gradient(step + 2, group) + pooled_offset(whole, part),
                   blocked_of(blocked(step + 1, group), part), spread);

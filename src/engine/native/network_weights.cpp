@@ -133,8 +133,8 @@ void Network::add_wide_gradient(std::size_t step, int group) {
   const Step& what = plan_.steps[step];
   const Tensor in = plan_.tensors[step].as_input();
   const Tensor& out = plan_.tensors[step + 1];
-  float* const turned_input = sums_[step].transposed.data();
-  transpose({in.extent, in.strides(), what.padding_rows, what.padding_columns}, activation(step, group), turned_input);
+  float* const transposed = sums_[step].transposed.data();
+  transpose({in.extent, in.strides(), what.padding_rows, what.padding_columns}, activation(step, group), transposed);
   const auto padded = static_cast<std::ptrdiff_t>(padded_features(static_cast<std::size_t>(in.extent.channels)));
   const std::ptrdiff_t column = padded * kGroupLanes;
   const std::ptrdiff_t row = (in.extent.width + 2 * what.padding_columns) * column;
@@ -155,7 +155,7 @@ void Network::add_wide_gradient(std::size_t step, int group) {
     task.in_extent = {std::min(rows, out.extent.height - y), out.extent.width, vectors + kGroupLanes};
     task.weights = gradient(step + 1, group) + y * out.strides().row;
     for (int tap = 0; tap < taps; ++tap) {
-      task.in = turned_input + (y + tap / what.columns) * row + tap % what.columns * column;
+      task.in = transposed + (y + tap / what.columns) * row + tap % what.columns * column;
       task.out = sums_[step].weights.data() + tap * padded;
       correlate(task);
     }
@@ -208,6 +208,48 @@ void Network::backward_linear(std::size_t step, std::span<const float> params) {
     task.weights = params.data() + what.weight;
     task.finish.mask = mask(step, 0);
     correlate(task);
+  }
+}
+
+void Network::finish_gradient() const {
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const Step& step = plan_.steps[i];
+    if (!step.trained()) {
+      continue;
+    }
+    if (step.kind == StepKind::batch_norm) {  // its buffers lie side by side and have no gradient
+      std::fill(result_.begin() + static_cast<std::ptrdiff_t>(step.mean),
+                result_.begin() + static_cast<std::ptrdiff_t>(step.count) + 1, 0.0F);
+    }
+    const Sums& sums = sums_[i];
+    const std::size_t biases = sums.biases.size() / kGroupLanes;
+    reduce_lanes(sums.biases.data(), result_.subspan(step.bias, biases));
+    if (sums.weights.size() == 0) {
+      continue;
+    }
+    const Tensor in = plan_.tensors[i].as_input();
+    if (step.kind != StepKind::linear && !sums.wide) {
+      reduce_lanes(sums.weights.data(), result_.subspan(step.weight, sums.weights.size() / kGroupLanes));
+      continue;
+    }
+    // [output][tap][padded input] becomes [output][input][tap]; a linear layer has one tap.
+    const auto taps = static_cast<std::size_t>(step.rows * step.columns);
+    const std::size_t inputs =
+        step.kind == StepKind::linear ? in.features() : static_cast<std::size_t>(in.extent.channels);
+    const std::size_t padded = padded_features(inputs);
+    float* to = result_.data() + step.weight;
+    for (std::size_t o = 0; o < biases; ++o) {
+      const float* const from = sums.weights.data() + o * taps * padded;
+      if (taps == 1) {
+        to = std::copy_n(from, inputs, to);
+        continue;
+      }
+      for (std::size_t input = 0; input < inputs; ++input) {
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+          *to++ = from[tap * padded + input];
+        }
+      }
+    }
   }
 }
 

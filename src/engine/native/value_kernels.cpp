@@ -38,7 +38,7 @@ HWY_INLINE float* row_of(Picture picture, int channel, int y) {
 void ScaleChannels(Extent extent, Picture in, const float* gains, const float* offsets, bool rectify, Picture out) {
   const Tag d;
   const Vec zero = hn::Zero(d);
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const Vec gain = hn::Set(d, gains[channel]);
     const Vec offset = hn::Set(d, offsets[channel]);
     const float* const from = row_of(in, channel, y);
@@ -52,7 +52,7 @@ void ScaleChannels(Extent extent, Picture in, const float* gains, const float* o
 
 void AddProducts(Extent extent, Picture a, Picture b, float* sums) {
   const Tag d;
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const float* const left = row_of(a, channel, y);
     const float* const right = row_of(b, channel, y);
     for (int v = 0; v < kVecs; ++v) {
@@ -68,7 +68,7 @@ void AddProducts(Extent extent, Picture a, Picture b, float* sums) {
 
 void AddSquares(Extent extent, Picture in, const float* means, float* sums) {
   const Tag d;
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const Vec mean = hn::Set(d, means[channel]);
     const float* const from = row_of(in, channel, y);
     for (int v = 0; v < kVecs; ++v) {
@@ -85,7 +85,7 @@ void AddSquares(Extent extent, Picture in, const float* means, float* sums) {
 
 void BlendPictures(Extent extent, const Blend& task, Picture gradient, Picture in, Picture out) {
   const Tag d;
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const Vec of_gradient = hn::Set(d, task.gradient_factors[channel]);
     const Vec of_in = hn::Set(d, task.in_factors[channel]);
     const Vec constant = hn::Set(d, task.constants[channel]);
@@ -104,7 +104,7 @@ void BlendPictures(Extent extent, const Blend& task, Picture gradient, Picture i
 
 void AddPictures(Extent extent, Picture a, Picture b, Picture out) {
   const Tag d;
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const float* const left = row_of(a, channel, y);
     const float* const right = row_of(b, channel, y);
     float* const to = row_of(out, channel, y);
@@ -116,7 +116,7 @@ void AddPictures(Extent extent, Picture a, Picture b, Picture out) {
 
 void BlockGradient(Extent extent, Picture activation, Picture gradient) {
   const Tag d;
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const float* const value = row_of(activation, channel, y);
     float* const g = row_of(gradient, channel, y);
     for (int i = 0; i < extent.width * kGroupLanes; i += kVecLanes) {
@@ -127,7 +127,7 @@ void BlockGradient(Extent extent, Picture activation, Picture gradient) {
 
 void EluOfPicture(Extent extent, Picture in, Picture out) {
   const Tag d;
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const float* const from = row_of(in, channel, y);
     float* const to = row_of(out, channel, y);
     for (int i = 0; i < extent.width * kGroupLanes; i += kVecLanes) {
@@ -139,7 +139,7 @@ void EluOfPicture(Extent extent, Picture in, Picture out) {
 
 void EluGradient(Extent extent, Picture gradient, Picture out, Picture in_gradient) {
   const Tag d;
-  for_each_row(extent, [&](int channel, int y) {
+  for_each_row(extent, [&](int channel, int y) HWY_ATTR {
     const float* const g = row_of(gradient, channel, y);
     const float* const value = row_of(out, channel, y);
     float* const to = row_of(in_gradient, channel, y);
