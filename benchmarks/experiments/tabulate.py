@@ -63,17 +63,18 @@ def print_table(head, rows):
 
 
 def read_runs(paths):
-    """{cell: {label: {seed: result}}} of the runs, and of the ablations among them."""
-    cells, ablations = (collections.defaultdict(lambda: collections.defaultdict(dict)) for _ in range(2))
+    """{cell: {label: {seed: result}}} of the runs, and of the two kinds of ablations among them."""
+    cells, joins, choices = (collections.defaultdict(lambda: collections.defaultdict(dict)) for _ in range(3))
     for path in map(pathlib.Path, paths):
         for summary_file in [path / "summary.json"] if (path / "summary.json").exists() else sorted(path.glob("*/summary.json")):
             summary = json.loads(summary_file.read_text())
             scenario = summary["scenario"]
             cell = Cell(scenario["dataset"], scenario["shift"], scenario["level"], scenario["drifts"])
-            target = ablations if summary_file.parent.name.startswith("ablation") else cells
+            kind = summary_file.parent.name.split("-")[0]
+            target = {"ablation": joins, "auto": choices}.get(kind, cells)
             for result in summary["results"]:
                 target[cell][result["label"]][scenario["seed"]] = result
-    return cells, ablations
+    return cells, joins, choices
 
 
 def in_order(cells):
@@ -128,14 +129,31 @@ def print_means(cells, rows):
     print_table(["mean over levels", "fedavg", "fedavg-ft", "reference", "Feroma, published", "paper", "auto", "seeds"], table)
 
 
+def print_choices(choices):
+    """Preset auto with one of its choices undone, a column per shift."""
+    groups = collections.defaultdict(list)
+    for cell in in_order(choices):
+        groups[(cell.dataset, cell.level, cell.drifts)].append(cell)
+    for (dataset, level, drifts), members in groups.items():
+        print(f"\nPreset `auto` with one choice undone, {DATASETS[dataset]} {level} {drifts}/20:")
+        labels = list(dict.fromkeys(label for c in members for label in choices[c]))
+        table = [[label] + [mean_and_spread([r[figure_of(c.shift, label)] for r in choices[c][label].values()]) for c in members]
+                 for label in labels]
+        nearest = lambda c: [r["accuracy_nearest"] for r in choices[c]["auto"].values()] if c.shift != "concept_label" else []
+        table.append(["nearest model at test time"] + [mean_and_spread(nearest(c)) for c in members])
+        print_table(["undone"] + [SHIFTS[c.shift] for c in members], table)
+
+
 def main():
     with open(sys.argv[1], newline="") as file:
         rows = list(csv.DictReader(file))
-    cells, ablations = read_runs(sys.argv[2:])
-    print_means(cells, rows)
-    print_cells(cells, rows)
-    print_known(cells, rows)
-    for cell, results in ablations.items():
+    cells, joins, choices = read_runs(sys.argv[2:])
+    if cells:
+        print_means(cells, rows)
+        print_cells(cells, rows)
+        print_known(cells, rows)
+    print_choices(choices)
+    for cell, results in joins.items():
         print(f"\nJoin of weights and models, preset `reference`, {DATASETS[cell.dataset]} {SHIFTS[cell.shift]} {cell.level} {cell.drifts}/20:")
         print_table(["weights", "accuracy"],
                     [[label, mean_and_spread([r[NATIVE] for r in results[label].values()])] for label in ("id-keyed", "positional", "uniform")])
