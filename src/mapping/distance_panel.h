@@ -11,6 +11,8 @@ namespace feroma::detail {
 
 /// Parents that are compared with a query at once.
 constexpr std::size_t kPanelParents = 16;
+/// Most queries that go over a panel together: it is read from the second-level cache once for all of them.
+constexpr std::size_t kPanelQueries = 4;
 
 /// The coordinates that tell something, in order, with their weights: what is common to all comparisons of a round.
 struct CoordinateWeights {
@@ -43,8 +45,10 @@ struct PanelDistances {
   std::array<double, kPanelParents> squared{};
   std::array<double, kPanelParents> floor{};
 };
-/// The same bits as reliable_distance for each parent: lanes are parents, so no sum changes its order.
-[[nodiscard]] PanelDistances compare_panel(const CoordinateWeights& coordinates, const CompactSignature& query,
-                                           const ParentPanel& panel);
+/// Up to kPanelQueries queries. The same bits as reliable_distance for each parent: lanes are parents, so no sum
+/// changes its order.
+[[nodiscard]] std::array<PanelDistances, kPanelQueries> compare_panel(const CoordinateWeights& coordinates,
+                                                                      std::span<const CompactSignature> queries,
+                                                                      const ParentPanel& panel);
 
 }  // namespace feroma::detail

@@ -51,13 +51,18 @@ Distances compare_signatures(const Gauge& gauge, std::span<const Profile> querie
     const auto group = parents.subspan(first, std::min(detail::kPanelParents, parents.size() - first));
     // A panel stays in the second-level cache while every query passes over it.
     const detail::ParentPanel panel = make_panel(coordinates, compact_signatures(gauge, coordinates, group));
-    for (std::size_t r = 0; r < queries.size(); ++r) {
-      const detail::PanelDistances d = compare_panel(coordinates, signatures[r], panel);
-      for (std::size_t c = 0; c < group.size(); ++c) {
-        // Equal profiles have no distance, so only such pairs need the full comparison.
-        const bool same = !(d.squared[c] > 0) && queries[r] == group[c];
-        distances.floor.at(r, first + c) = d.floor[c];
-        distances.squared.at(r, first + c) = same ? d.floor[c] : d.squared[c];
+    for (std::size_t begin = 0; begin < queries.size(); begin += detail::kPanelQueries) {
+      const auto some = std::span(signatures).subspan(begin, std::min(detail::kPanelQueries, queries.size() - begin));
+      const auto compared = compare_panel(coordinates, some, panel);
+      for (std::size_t q = 0; q < some.size(); ++q) {
+        const std::size_t r = begin + q;
+        const detail::PanelDistances& d = compared[q];
+        for (std::size_t c = 0; c < group.size(); ++c) {
+          // Equal profiles have no distance, so only such pairs need the full comparison.
+          const bool same = !(d.squared[c] > 0) && queries[r] == group[c];
+          distances.floor.at(r, first + c) = d.floor[c];
+          distances.squared.at(r, first + c) = same ? d.floor[c] : d.squared[c];
+        }
       }
     }
   });
