@@ -1,6 +1,7 @@
 #include "feroma/profile/projector.h"
 
 #include <Eigen/Dense>
+#include <algorithm>
 
 #include "feroma/core/error.h"
 
@@ -83,17 +84,26 @@ Rows project(const Projector& projector, const Rows& rows) {
   const auto in = static_cast<std::size_t>(projector.input);
   const auto out = static_cast<std::size_t>(projector.output);
   Rows result{projector.output, std::vector<float>(rows.count() * out)};
-  // Plain loops in a fixed order: a profile must not depend on a library's blocking.
+  // Plain loops, each sum in the order of the inputs: a profile must not depend on a library's blocking. With the sums
+  // innermost they do not wait for one another.
+  std::vector<double> by_input(in * out);
+  for (std::size_t a = 0; a < out; ++a) {
+    for (std::size_t c = 0; c < in; ++c) {
+      by_input[c * out + a] = static_cast<double>(projector.components[a * in + c]);
+    }
+  }
+  std::vector<double> sums(out);
   for (std::size_t i = 0; i < rows.count(); ++i) {
     const auto row = rows.row(i);
-    for (std::size_t a = 0; a < out; ++a) {
-      double sum = 0;
-      for (std::size_t c = 0; c < in; ++c) {
-        sum += static_cast<double>(projector.components[a * in + c]) *
-               (static_cast<double>(row[c]) - static_cast<double>(projector.centre[c]));
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::size_t c = 0; c < in; ++c) {
+      const double value = static_cast<double>(row[c]) - static_cast<double>(projector.centre[c]);
+      for (std::size_t a = 0; a < out; ++a) {
+        sums[a] += by_input[c * out + a] * value;
       }
-      result.values[i * out + a] = static_cast<float>(sum);
     }
+    std::transform(sums.begin(), sums.end(), result.values.begin() + static_cast<std::ptrdiff_t>(i * out),
+                   [](double sum) { return static_cast<float>(sum); });
   }
   return result;
 }
