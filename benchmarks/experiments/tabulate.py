@@ -110,7 +110,7 @@ def print_known(cells, rows):
 
 
 def print_means(cells, rows):
-    """Over the levels; each level and seed counts alike."""
+    """Over the levels; each level and seed counts alike. Whoever lacks a cell that auto has gets no mean."""
     table = []
     groups = collections.defaultdict(list)
     for cell in in_order(cells):
@@ -119,7 +119,8 @@ def print_means(cells, rows):
         line = [f"{DATASETS[dataset]} {SHIFTS[shift]} {drifts}/20"]
         for label in ALGORITHMS:
             values = [r[figure_of(shift, label)] for c in members for r in cells[c][label].values()]
-            line.append(mean_and_spread(values))
+            comparable = all(set(cells[c][label]) >= set(cells[c]["feroma-auto"]) for c in members)
+            line.append(mean_and_spread(values) if comparable else "-")
             if label == "feroma-reference":
                 figures = [published(rows, c, "Feroma", few_variant(shift)) for c in members]
                 complete = len(members) == len(LEVELS) and all(figures)
