@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-#include <malloc.h>
 
 #include <cstdio>
 #include <exception>
@@ -46,16 +45,6 @@ void log_to_stderr(bool verbose) {
 
 void print_error(std::string_view message) { fmt::print(stderr, "{} {}\n", red("feroma:", stderr), message); }
 
-/// Models come and go every round; what one round frees the next one takes, instead of asking the system for new pages.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kLargeBlock = 32 << 20;
-  constexpr int kKept = 1 << 30;
-  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
-  mallopt(M_TRIM_THRESHOLD, kKept);
-#endif
-}
-
 int run_app(int argc, char** argv) {
   CLI::App app("Federated learning for data that differ between clients and drift over time.", "feroma");
   app.set_version_flag("--version", version_text, "Print the version, the features built in and the SIMD target");
@@ -85,7 +74,6 @@ int run_app(int argc, char** argv) {
 }  // namespace feroma::cli
 
 int main(int argc, char** argv) {
-  feroma::cli::keep_freed_memory();
   try {
     return feroma::cli::run_app(argc, argv);
   } catch (const feroma::Error& error) {

@@ -37,8 +37,7 @@ class SizedFederation {
     for (int round = 0; round < rounds; ++round) {
       static_cast<void>(loop.play_round());
     }
-    const double seconds = (phase_seconds(loop) + loop.totals().stages[Stage::data]) / (rounds * kSampled);
-    return seconds;
+    return (phase_seconds(loop) + loop.totals().stages[Stage::data]) / (rounds * kSampled);
   }
   [[nodiscard]] int clients() const { return clients_; }
 
