@@ -1,16 +1,12 @@
-#include <array>
 #include <bit>
-#include <cstdint>
 
+#include "core/sha256_blocks.h"
 #include "feroma/core/files.h"
 
 namespace feroma {
-namespace {
-
-constexpr std::size_t kBlockBytes = 64;
-
+namespace detail {
 // First 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2).
-constexpr std::array<std::uint32_t, 64> kRoundConstants{
+const std::array<std::uint32_t, 64> kSha256Constants{
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -20,7 +16,7 @@ constexpr std::array<std::uint32_t, 64> kRoundConstants{
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-using Words = std::array<std::uint32_t, 8>;
+namespace {
 
 std::array<std::uint32_t, 64> message_schedule(std::span<const std::byte> block) {
   std::array<std::uint32_t, 64> w{};
@@ -37,12 +33,12 @@ std::array<std::uint32_t, 64> message_schedule(std::span<const std::byte> block)
   return w;
 }
 
-void compress_(Words& state, std::span<const std::byte> block) {
+void add_block(Sha256Words& state, std::span<const std::byte> block) {
   const std::array<std::uint32_t, 64> w = message_schedule(block);
   auto [a, b, c, d, e, f, g, h] = state;
   for (std::size_t i = 0; i < w.size(); ++i) {
     const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRoundConstants[i] + w[i];
+    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kSha256Constants[i] + w[i];
     const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
     const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
     h = g;
@@ -54,11 +50,25 @@ void compress_(Words& state, std::span<const std::byte> block) {
     b = a;
     a = t1 + t2;
   }
-  const Words update{a, b, c, d, e, f, g, h};
+  const Sha256Words update{a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state.size(); ++i) {
     state[i] += update[i];
   }
 }
+
+}  // namespace
+
+void add_blocks_portably(Sha256Words& state, std::span<const std::byte> blocks) {
+  for (std::size_t at = 0; at < blocks.size(); at += kSha256BlockBytes) {
+    add_block(state, blocks.subspan(at, kSha256BlockBytes));
+  }
+}
+
+}  // namespace detail
+
+namespace {
+
+constexpr std::size_t kBlockBytes = detail::kSha256BlockBytes;
 
 /// What is left of the message, the 1 bit, zeros and the length in bits: one or two blocks.
 Bytes padded_tail(std::span<const std::byte> tail, std::uint64_t message_bytes) {
@@ -78,15 +88,13 @@ Bytes padded_tail(std::span<const std::byte> tail, std::uint64_t message_bytes) 
 
 std::string sha256(std::span<const std::byte> bytes) {
   // First 32 bits of the fractional parts of the square roots of the first 8 primes (FIPS 180-4, 5.3.3).
-  Words state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  detail::Sha256Words state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                            0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  const auto add_blocks =
+      detail::has_sha256_instructions() ? detail::add_blocks_by_instruction : detail::add_blocks_portably;
   const std::size_t whole = bytes.size() / kBlockBytes * kBlockBytes;
-  for (std::size_t at = 0; at < whole; at += kBlockBytes) {
-    compress_(state, bytes.subspan(at, kBlockBytes));
-  }
-  const Bytes tail = padded_tail(bytes.subspan(whole), bytes.size());
-  for (std::size_t at = 0; at < tail.size(); at += kBlockBytes) {
-    compress_(state, std::span(tail).subspan(at, kBlockBytes));
-  }
+  add_blocks(state, bytes.first(whole));
+  add_blocks(state, padded_tail(bytes.subspan(whole), bytes.size()));
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
   for (const std::uint32_t word : state) {

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "core/sha256_blocks.h"
 #include "feroma/core/files.h"
+#include "feroma/core/rng.h"
 
 namespace feroma {
 namespace {
@@ -27,6 +29,27 @@ TEST(Sha256, PadsAroundTheBlockBoundary) {
   EXPECT_EQ(sha256_of(std::string(55, 'a')), "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
   EXPECT_EQ(sha256_of(std::string(56, 'a')), "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");
   EXPECT_EQ(sha256_of(std::string(64, 'a')), "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
+}
+
+TEST(Sha256, TheProcessorsInstructionsAndPlainCodeAgree) {
+  if (!detail::has_sha256_instructions()) {
+    GTEST_SKIP() << "this processor has no SHA-256 instructions: there is only the plain code";
+  }
+  Rng rng(7);
+  for (std::size_t blocks = 0; blocks < 20; ++blocks) {
+    detail::Sha256Words plain{};
+    for (std::uint32_t& word : plain) {
+      word = static_cast<std::uint32_t>(rng.below(1ULL << 32));
+    }
+    Bytes message(blocks * detail::kSha256BlockBytes);
+    for (std::byte& byte : message) {
+      byte = static_cast<std::byte>(rng.below(256));
+    }
+    detail::Sha256Words fast = plain;
+    detail::add_blocks_portably(plain, message);
+    detail::add_blocks_by_instruction(fast, message);
+    EXPECT_EQ(fast, plain) << blocks << " blocks";
+  }
 }
 
 }  // namespace
