@@ -16,11 +16,10 @@ using detail::TileSource;
 /// Ranges of one task: enough to pay for its working memory, few enough to share out among cores.
 constexpr std::size_t kRangesPerTask = 32;
 
-/// Outputs that are summed together, and what each of them takes from whom.
+/// Neighbouring outputs that are summed together.
 struct RowTile {
   std::size_t first = 0;
   std::size_t rows = 0;  ///< kTileRows or 1
-  std::vector<TileSource> sources;
 };
 
 /// Whether neighbouring rows take from the same sources; only then can they be summed together, since not even a zero
@@ -36,28 +35,49 @@ bool share_sources(std::span<const float> weights, std::size_t sources, std::siz
   return true;
 }
 
-RowTile make_tile(std::span<const float> weights, std::size_t sources, std::size_t first, std::size_t rows) {
-  RowTile tile{first, rows, {}};
-  for (std::size_t s = 0; s < sources; ++s) {
-    if (weights[first * sources + s] != 0) {
-      TileSource source{.source = s};
-      for (std::size_t r = 0; r < rows; ++r) {
-        source.weights[r] = weights[(first + r) * sources + s];
-      }
-      tile.sources.push_back(source);
-    }
-  }
-  return tile;
-}
-
 std::vector<RowTile> make_tiles(std::span<const float> weights, std::size_t sources, std::size_t rows) {
   std::vector<RowTile> tiles;
   for (std::size_t first = 0; first < rows;) {
     const bool full = first + kTileRows <= rows && share_sources(weights.subspan(first * sources), sources, kTileRows);
-    tiles.push_back(make_tile(weights, sources, first, full ? kTileRows : 1));
+    tiles.push_back({first, full ? kTileRows : 1});
     first += tiles.back().rows;
   }
   return tiles;
+}
+
+/// Adds a few sources to one tile's sums.
+struct TilePass {
+  RowTile tile;
+  std::size_t begin = 0;  ///< of its sources in the plan
+  std::size_t end = 0;
+};
+
+/// What every output takes from whom, in the order in which it is added: all tiles pass over the first few sources,
+/// then all over the next few. The weights lie in that order too, because they are read once for every range.
+struct Plan {
+  std::vector<TileSource> sources;
+  std::vector<TilePass> passes;
+};
+
+Plan make_plan(std::span<const float> weights, std::size_t sources, std::span<const RowTile> tiles) {
+  Plan plan;
+  for (std::size_t first = 0; first < sources; first += kPassSources) {
+    for (const RowTile& tile : tiles) {
+      const std::size_t begin = plan.sources.size();
+      for (std::size_t s = first; s < std::min(sources, first + kPassSources); ++s) {
+        if (weights[tile.first * sources + s] != 0) {
+          TileSource& source = plan.sources.emplace_back(TileSource{.source = s});
+          for (std::size_t r = 0; r < tile.rows; ++r) {
+            source.weights[r] = weights[(tile.first + r) * sources + s];
+          }
+        }
+      }
+      if (begin < plan.sources.size()) {
+        plan.passes.push_back({tile, begin, plan.sources.size()});
+      }
+    }
+  }
+  return plan;
 }
 
 /// So many values of one model, at the start of a cache line: a vector that straddles two lines is loaded twice.
@@ -91,19 +111,11 @@ class Panel {
 };
 
 /// The sums of every row over one range; contiguous, because the same range of many models shares few cache sets.
-void sum_range(std::span<const RowTile> tiles, const Panel& panel, std::size_t length, std::span<Range> sums) {
+void sum_range(const Plan& plan, const Panel& panel, std::size_t length, std::span<Range> sums) {
   std::fill(sums.begin(), sums.end(), Range{});
-  bool more = true;
-  for (std::size_t begin = 0; more; begin += kPassSources) {
-    more = false;
-    for (const RowTile& tile : tiles) {
-      if (begin < tile.sources.size()) {
-        const auto rest = std::span(tile.sources).subspan(begin);
-        detail::mix_pass({rest.first(std::min(kPassSources, rest.size())), panel.begins(), sums[tile.first].values,
-                          tile.rows, length});
-        more = more || rest.size() > kPassSources;
-      }
-    }
+  for (const TilePass& pass : plan.passes) {
+    detail::mix_pass({std::span(plan.sources).subspan(pass.begin, pass.end - pass.begin), panel.begins(),
+                      sums[pass.tile.first].values, pass.tile.rows, length});
   }
 }
 
@@ -125,6 +137,7 @@ std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<co
     outputs.emplace_back(sources.front()->shared_layout());
   }
   const std::vector<RowTile> tiles = make_tiles(weights, sources.size(), rows);
+  const Plan plan = make_plan(weights, sources.size(), tiles);
   const std::size_t part = kRangesPerTask * kTileValues;
   parallel((size + part - 1) / part, [&](std::size_t task) {
     Panel panel(sources, /*copied=*/tiles.size() > 1);
@@ -132,7 +145,7 @@ std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<co
     for (std::size_t begin = task * part; begin < std::min(size, (task + 1) * part); begin += kTileValues) {
       const std::size_t length = std::min(kTileValues, size - begin);
       panel.move_to(begin, length);
-      sum_range(tiles, panel, length, sums);
+      sum_range(plan, panel, length, sums);
       for (std::size_t r = 0; r < rows; ++r) {
         std::copy_n(sums[r].values, length, outputs[r].values().data() + begin);
       }

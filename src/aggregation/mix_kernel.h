@@ -8,9 +8,9 @@ namespace feroma::detail {
 /// Outputs that one pass over the sources makes at once: their sums stay in registers.
 constexpr std::size_t kTileRows = 6;
 /// Parameters of one pass.
-constexpr std::size_t kTileValues = 128;
+constexpr std::size_t kTileValues = 64;
 /// Sources of one pass: their values stay in the first-level cache while every row passes over them.
-constexpr std::size_t kPassSources = 64;
+constexpr std::size_t kPassSources = 128;
 
 /// One source of a tile: its weight in each of the tile's rows, none of them zero.
 struct TileSource {
