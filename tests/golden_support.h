@@ -41,7 +41,11 @@ inline std::vector<double> golden_doubles(const std::string& name) { return gold
 inline const Samples& golden_samples() {
   static const Samples samples = [] {
     const std::vector<std::uint8_t> labels = golden_values<std::uint8_t>("mnist600_y", "'|u1'");
-    return Samples{{1, 28, 28}, golden_values<std::uint8_t>("mnist600_x_u8", "'|u1'"), {labels.begin(), labels.end()}};
+    Samples pictures;
+    pictures.shape = {1, 28, 28};
+    pictures.pixels = golden_values<std::uint8_t>("mnist600_x_u8", "'|u1'");
+    pictures.labels.assign(labels.begin(), labels.end());
+    return pictures;
   }();
   return samples;
 }

@@ -78,7 +78,8 @@ class ToyEngine final : public Engine {
 
 /// Pictures of 4 x 4 pixels whose bright pixel tells the class, with noise; learnable by the toy model.
 inline Samples toy_samples(std::size_t count, int classes, Rng rng) {
-  Samples samples{{1, 4, 4}, {}, {}};
+  Samples samples;
+  samples.shape = {1, 4, 4};
   for (std::size_t i = 0; i < count; ++i) {
     const auto label = static_cast<std::int32_t>(i % static_cast<std::size_t>(classes));
     samples.labels.push_back(label);
@@ -90,8 +91,14 @@ inline Samples toy_samples(std::size_t count, int classes, Rng rng) {
 }
 
 inline std::shared_ptr<const Dataset> toy_dataset() {
-  static const auto dataset =
-      std::make_shared<const Dataset>(Dataset{"toy", 10, toy_samples(1200, 10, Rng(1)), toy_samples(400, 10, Rng(2))});
+  static const auto dataset = [] {
+    auto toy = std::make_shared<Dataset>();
+    toy->name = "toy";
+    toy->classes = 10;
+    toy->train = toy_samples(1200, 10, Rng(1));
+    toy->test = toy_samples(400, 10, Rng(2));
+    return std::shared_ptr<const Dataset>(toy);
+  }();
   return dataset;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "feroma/core/error.h"
 
@@ -35,16 +36,28 @@ Walk make_walk(int quarter_turns, SampleShape shape) {
   }
 }
 
-float brightness(std::uint8_t byte) { return static_cast<float>(byte) / kWhite; }
+float number(std::uint8_t byte) { return static_cast<float>(byte) / kWhite; }
+float number(float value) { return value; }
 
-/// One sample of the batch: its stored bytes and what happens to them.
+template <class Stored>
+const Stored* inputs_of(const Samples& samples) {
+  if constexpr (std::is_same_v<Stored, float>) {
+    return samples.values.data();
+  } else {
+    return samples.pixels.data();
+  }
+}
+
+/// One sample of the batch: its stored values and what happens to them.
+template <class Stored>
 struct Source {
-  const std::uint8_t* pixels = nullptr;
+  const Stored* stored = nullptr;
   Walk walk;
   int tint = -1;
 };
 
 /// Everything `assemble` needs about a view, resolved once per call.
+template <class Stored>
 class Assembler {
  public:
   explicit Assembler(const View& view)
@@ -57,7 +70,7 @@ class Assembler {
             stored.width, view.shape.channels, view.shape.height, view.shape.width);
   }
 
-  [[nodiscard]] Source source(std::uint32_t position) const {
+  [[nodiscard]] Source<Stored> source(std::uint32_t position) const {
     require(position < view_.size(), ErrorCode::internal, "[view] position must be below {}, got {}", view_.size(),
             position);
     const ViewItem item = view_.items[position];
@@ -66,7 +79,7 @@ class Assembler {
     require(transform.tint >= -1 && transform.tint < view_.shape.channels, ErrorCode::internal,
             "[view] tint must be a channel below {} or -1, got {}", view_.shape.channels, transform.tint);
     const auto stored = static_cast<std::size_t>(view_.samples->shape.size());
-    return {view_.samples->pixels.data() + item.source * stored, make_walk(transform.quarter_turns, view_.shape),
+    return {inputs_of<Stored>(*view_.samples) + item.source * stored, make_walk(transform.quarter_turns, view_.shape),
             transform.tint};
   }
   [[nodiscard]] std::size_t plane() const { return plane_; }
@@ -82,7 +95,9 @@ class Assembler {
   bool gray_source_ = true;
 };
 
-void write_sample(const Assembler& assembler, const Source& source, SampleShape shape, std::span<float> out) {
+template <class Stored>
+void write_sample(const Assembler<Stored>& assembler, const Source<Stored>& source, SampleShape shape,
+                  std::span<float> out) {
   const auto width = static_cast<std::size_t>(shape.width);
   const auto height = static_cast<std::size_t>(shape.height);
   for (int channel = 0; channel < shape.channels; ++channel) {
@@ -92,38 +107,39 @@ void write_sample(const Assembler& assembler, const Source& source, SampleShape 
       std::fill(target.begin(), target.end(), 1.0F);
       continue;
     }
-    const std::uint8_t* const pixels = source.pixels + assembler.channel_offset(channel);
+    const Stored* const stored = source.stored + assembler.channel_offset(channel);
     for (std::size_t r = 0; r < height; ++r) {
       for (std::size_t c = 0; c < width; ++c) {
-        target[r * width + c] =
-            brightness(pixels[source.walk.at(r) + static_cast<std::ptrdiff_t>(c) * source.walk.column]);
+        target[r * width + c] = number(stored[source.walk.at(r) + static_cast<std::ptrdiff_t>(c) * source.walk.column]);
       }
     }
   }
 }
 
-/// Asks for a group's stored bytes before they are needed: they lie anywhere in the dataset.
-void prefetch(std::span<const Source> lanes, std::size_t bytes) {
-  constexpr std::size_t kCacheLine = 64;
-  for (const Source& lane : lanes) {
-    for (std::size_t at = 0; at < bytes; at += kCacheLine) {
-      __builtin_prefetch(lane.pixels + at);
+/// Asks for a group's stored values before they are needed: they lie anywhere in the dataset.
+template <class Stored>
+void prefetch(std::span<const Source<Stored>> lanes, std::size_t values) {
+  constexpr std::size_t kCacheLine = 64 / sizeof(Stored);
+  for (const Source<Stored>& lane : lanes) {
+    for (std::size_t at = 0; at < values; at += kCacheLine) {
+      __builtin_prefetch(lane.stored + at);
     }
   }
 }
 
 /// One row of a channel, all samples of a group side by side. Bytes are turned into numbers afterwards, many at a time.
-void gather_row(std::span<const Source> lanes, std::size_t channel_offset, std::size_t r, std::span<std::uint8_t> bytes,
-                std::span<float> out) {
+template <class Stored>
+void gather_row(std::span<const Source<Stored>> lanes, std::size_t channel_offset, std::size_t r,
+                std::span<Stored> gathered, std::span<float> out) {
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const std::uint8_t* const pixels = lanes[lane].pixels + channel_offset;
+    const Stored* const stored = lanes[lane].stored + channel_offset;
     std::ptrdiff_t at = lanes[lane].walk.at(r);
-    for (std::size_t x = lane; x < bytes.size(); x += kLanes, at += lanes[lane].walk.column) {
-      bytes[x] = pixels[at];
+    for (std::size_t x = lane; x < gathered.size(); x += kLanes, at += lanes[lane].walk.column) {
+      gathered[x] = stored[at];
     }
   }
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    out[i] = brightness(bytes[i]);
+  for (std::size_t i = 0; i < gathered.size(); ++i) {
+    out[i] = number(gathered[i]);
   }
 }
 
@@ -145,8 +161,9 @@ void copy_tinted(std::span<const float> row, const LaneTint& tint, float* __rest
 }
 
 /// Writes the rows of one group, zero for lanes without a sample; border columns stay as they are (zero).
-void write_group(const Assembler& assembler, std::span<const Source> lanes, SampleShape shape, int border,
-                 std::span<float> out) {
+template <class Stored>
+void write_group(const Assembler<Stored>& assembler, std::span<const Source<Stored>> lanes, SampleShape shape,
+                 int border, std::span<float> out) {
   const auto width = static_cast<std::size_t>(shape.width);
   const auto height = static_cast<std::size_t>(shape.height);
   const auto channels = static_cast<std::size_t>(shape.channels);
@@ -159,13 +176,13 @@ void write_group(const Assembler& assembler, std::span<const Source> lanes, Samp
       tint.add[lane] = 1.0F;
     }
   }
-  std::vector<std::uint8_t> bytes(width * kLanes);
+  std::vector<Stored> gathered(width * kLanes);
   std::vector<float> row(width * kLanes);
   for (std::size_t y = 0; y < height; ++y) {
     for (std::size_t channel = 0; channel < channels; ++channel) {
       // All channels of a gray picture share one gathered row.
       if (channel == 0 || !assembler.gray_source()) {
-        gather_row(lanes, assembler.channel_offset(static_cast<int>(channel)), y, bytes, row);
+        gather_row<Stored>(lanes, assembler.channel_offset(static_cast<int>(channel)), y, gathered, row);
       }
       copy_tinted(row, tints[channel],
                   out.data() + (channel * height + y) * stride + static_cast<std::size_t>(border) * kLanes);
@@ -173,11 +190,55 @@ void write_group(const Assembler& assembler, std::span<const Source> lanes, Samp
   }
 }
 
+template <class Stored>
+void write_inputs(const View& view, std::span<const std::uint32_t> order, BatchLayout layout, std::span<float> inputs) {
+  const Assembler<Stored> assembler(view);
+  std::vector<Source<Stored>> sources;
+  sources.reserve(order.size());
+  for (const std::uint32_t position : order) {
+    sources.push_back(assembler.source(position));
+  }
+  switch (layout.kind) {
+    case BatchLayout::sample_major: {
+      const auto sample_size = static_cast<std::size_t>(view.shape.size());
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        write_sample(assembler, sources[i], view.shape, inputs.subspan(i * sample_size, sample_size));
+      }
+      break;
+    }
+    case BatchLayout::sample_innermost: {
+      const std::size_t group_size = layout.size(view.shape, 1);
+      const auto group = [&](std::size_t first) {
+        const std::size_t begin = std::min(first, sources.size());
+        return std::span<const Source<Stored>>(sources).subspan(begin, std::min(kLanes, sources.size() - begin));
+      };
+      const auto stored = static_cast<std::size_t>(view.samples->shape.size());
+      prefetch(group(0), stored);
+      for (std::size_t first = 0; first < sources.size(); first += kLanes) {
+        prefetch(group(first + kLanes), stored);
+        write_group(assembler, group(first), view.shape, layout.border,
+                    inputs.subspan(first / kLanes * group_size, group_size));
+      }
+      break;
+    }
+  }
+}
+
+void append_targets(Batch& batch, const View& view, std::uint32_t position) {
+  const std::span<const std::uint8_t> row = view.targets(position);
+  batch.targets.insert(batch.targets.end(), row.begin(), row.end());
+}
+
 }  // namespace
 
 std::int32_t View::label(std::size_t i) const {
   const ViewItem item = items[i];
   return recipes[item.recipe].label_of_class[static_cast<std::size_t>(samples->labels[item.source])];
+}
+
+std::span<const std::uint8_t> View::targets(std::size_t i) const {
+  const std::size_t classes = samples->targets.size() / std::max<std::size_t>(samples->count(), 1);
+  return std::span(samples->targets).subspan(items[i].source * classes, classes);
 }
 
 Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayout layout, bool labelled) {
@@ -202,37 +263,16 @@ void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> or
   if (order.empty()) {
     return;
   }
-  const Assembler assembler(view);
-  const auto sample_size = static_cast<std::size_t>(view.shape.size());
-  std::vector<Source> sources;
-  sources.reserve(order.size());
-  for (const std::uint32_t position : order) {
-    sources.push_back(assembler.source(position));
-    if (labelled) {
-      batch.labels.push_back(view.label(position));
-    }
+  if (view.samples->values.empty()) {
+    write_inputs<std::uint8_t>(view, order, layout, batch.inputs);
+  } else {
+    write_inputs<float>(view, order, layout, batch.inputs);
   }
-  const std::span<float> inputs = batch.inputs;
-  switch (layout.kind) {
-    case BatchLayout::sample_major:
-      for (std::size_t i = 0; i < sources.size(); ++i) {
-        write_sample(assembler, sources[i], view.shape, inputs.subspan(i * sample_size, sample_size));
-      }
-      break;
-    case BatchLayout::sample_innermost: {
-      const std::size_t group_size = layout.size(view.shape, 1);
-      const auto group = [&](std::size_t first) {
-        const std::size_t begin = std::min(first, sources.size());
-        return std::span(sources).subspan(begin, std::min(kLanes, sources.size() - begin));
-      };
-      const auto stored = static_cast<std::size_t>(view.samples->shape.size());
-      prefetch(group(0), stored);
-      for (std::size_t first = 0; first < sources.size(); first += kLanes) {
-        prefetch(group(first + kLanes), stored);
-        write_group(assembler, group(first), view.shape, layout.border,
-                    inputs.subspan(first / kLanes * group_size, group_size));
-      }
-      break;
+  for (std::size_t i = 0; labelled && i < order.size(); ++i) {
+    if (view.samples->multi_label()) {
+      append_targets(batch, view, order[i]);
+    } else {
+      batch.labels.push_back(view.label(order[i]));
     }
   }
 }

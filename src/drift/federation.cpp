@@ -11,23 +11,9 @@ namespace {
 
 using Sources = std::vector<std::uint32_t>;
 
-void check_samples(const Samples& samples, int classes, std::string_view split) {
-  require(samples.pixels.size() == samples.count() * static_cast<std::size_t>(samples.shape.size()),
-          ErrorCode::invalid_data, "[federation] the {} split must have {} bytes per sample, got {} for {} samples",
-          split, samples.shape.size(), samples.pixels.size(), samples.count());
-  for (const std::int32_t label : samples.labels) {
-    require(label >= 0 && label < classes, ErrorCode::invalid_data,
-            "[federation] labels of the {} split must be in 0..{}, got {}", split, classes - 1, label);
-  }
-}
-
 std::shared_ptr<const Dataset> checked_dataset(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options) {
   require(dataset != nullptr, ErrorCode::internal, "[federation] a dataset must be given, got none");
-  check_samples(dataset->train, dataset->classes, "train");
-  check_samples(dataset->test, dataset->classes, "test");
-  require(dataset->train.shape == dataset->test.shape, ErrorCode::invalid_data,
-          "[federation] both splits must have the same shape, got {} and {} values", dataset->train.shape.size(),
-          dataset->test.shape.size());
+  check_dataset(*dataset);
   Problems problems;
   options.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
   problems.raise();

@@ -63,7 +63,7 @@ RunEstimate estimate_run(const Experiment& experiment, int threads) {
   estimate.steps = batches * experiment.training.fit.local_epochs * active * scenario.rounds;
   estimate.parameters = static_cast<std::int64_t>(make_layout(model)->size);
   const auto model_bytes = estimate.parameters * static_cast<std::int64_t>(sizeof(float));
-  const auto data_bytes = static_cast<std::int64_t>(dataset->train.pixels.size() + dataset->test.pixels.size());
+  const auto data_bytes = static_cast<std::int64_t>(dataset->train.input_bytes() + dataset->test.input_bytes());
   // Last round's models, this round's mixtures and uploads, and the best round's copy.
   estimate.memory_bytes = data_bytes + 4 * active * model_bytes;
   const double step = seconds_per_step(experiment, model, shard.train);

@@ -63,7 +63,9 @@ class RecordingEngine final : public Engine {
 class TrainerTest : public testing::Test {
  protected:
   View view_of(std::size_t size) {
-    samples_ = {{1, 1, 1}, std::vector<std::uint8_t>(size), std::vector<std::int32_t>(size, 0)};
+    samples_.shape = {1, 1, 1};
+    samples_.pixels.resize(size);
+    samples_.labels.assign(size, 0);
     std::iota(samples_.pixels.begin(), samples_.pixels.end(), std::uint8_t{0});
     View view{&samples_, recipes_, {1, 1, 1}, {}};
     for (std::uint32_t i = 0; i < size; ++i) {

@@ -84,7 +84,10 @@ TEST(Assemble, GivesExactlyByteOver255) {
 }
 
 TEST(Assemble, UsesTheRecipeOfTheSourceClass) {
-  const Samples samples = {.shape = {1, 1, 2}, .pixels = {1, 2, 3, 4}, .labels = {0, 1}};
+  Samples samples;
+  samples.shape = {1, 1, 2};
+  samples.pixels = {1, 2, 3, 4};
+  samples.labels = {0, 1};
   const std::vector<Recipe> recipes{{.transform_of_class = {{}, {2, -1}}, .label_of_class = {1, 0}},
                                     {.transform_of_class = {{2, -1}, {}}, .label_of_class = {0, 1}}};
   const View view{.samples = &samples, .recipes = recipes, .shape = {1, 1, 2}, .items = {{0, 0}, {1, 0}, {0, 1}}};
@@ -94,6 +97,38 @@ TEST(Assemble, UsesTheRecipeOfTheSourceClass) {
   EXPECT_EQ(batch.inputs, (AlignedVector{level(2), level(1), level(4), level(3), level(1), level(2)}));
   EXPECT_EQ(batch.labels, (std::vector<std::int32_t>{0, 0, 1}));
   EXPECT_EQ(view.label(0), 1);
+}
+
+TEST(Assemble, CopiesNumbersAsTheyAre) {
+  Samples samples;
+  samples.shape = {2, 1, 2};
+  samples.values = {-1.5F, 2.0F, 3e5F, 4.0F, 5.0F, 6.0F, 7.0F, -8.25F};
+  samples.labels = {0, 0};
+  const std::vector<Recipe> recipes{{.transform_of_class = {{}}, .label_of_class = {0}}};
+  const View view{.samples = &samples, .recipes = recipes, .shape = {2, 1, 2}, .items = {{0, 0}, {1, 0}}};
+  const std::vector<std::uint32_t> order{1, 0};
+  EXPECT_EQ(assemble(view, order, BatchLayout::sample_major).inputs,
+            (AlignedVector{5.0F, 6.0F, 7.0F, -8.25F, -1.5F, 2.0F, 3e5F, 4.0F}));
+  const Batch innermost = assemble(view, order, BatchLayout(BatchLayout::sample_innermost, 1));
+  ASSERT_EQ(innermost.inputs.size(), std::size_t{16} * 2 * 4);
+  EXPECT_EQ(innermost.inputs[16], 5.0F);
+  EXPECT_EQ(innermost.inputs[17], -1.5F);
+  EXPECT_EQ(innermost.inputs[16 * 6], -8.25F);
+}
+
+TEST(Assemble, GivesEverySampleOfMultiLabelDataItsTargets) {
+  Samples samples;
+  samples.shape = {1, 1, 1};
+  samples.pixels = {1, 2};
+  samples.labels = {0, 0};
+  samples.targets = {1, 0, 1, 0, 0, 1};
+  const std::vector<Recipe> recipes{{.transform_of_class = {{}, {}, {}}, .label_of_class = {0, 1, 2}}};
+  const View view{.samples = &samples, .recipes = recipes, .shape = {1, 1, 1}, .items = {{1, 0}, {0, 0}}};
+  const std::vector<std::uint32_t> order{0, 1};
+  const Batch batch = assemble(view, order, BatchLayout::sample_major);
+  EXPECT_EQ(batch.targets, (std::vector<float>{0, 0, 1, 1, 0, 1}));
+  EXPECT_TRUE(batch.labels.empty());
+  EXPECT_TRUE(assemble(view, order, BatchLayout::sample_major, /*labelled=*/false).targets.empty());
 }
 
 TEST(Assemble, LeavesLabelsOutWhereAsked) {

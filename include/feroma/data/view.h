@@ -43,10 +43,13 @@ struct View {
 
   [[nodiscard]] std::size_t size() const { return items.size(); }
   [[nodiscard]] std::int32_t label(std::size_t i) const;
+  /// Multi-label data: one byte per class, 1 where the sample has the label; empty for all other data.
+  [[nodiscard]] std::span<const std::uint8_t> targets(std::size_t i) const;
 };
 
-/// Writes items[order[i]] for i in order into a batch of the given layout, straight from the stored bytes.
-/// `labelled` false leaves the labels empty (test clients have none).
+/// Writes items[order[i]] for i in order into a batch of the given layout, straight from what is stored.
+/// Multi-label data fill the batch's targets, all others its labels; `labelled` false leaves both empty (test clients
+/// have none).
 [[nodiscard]] Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayout layout,
                              bool labelled = true);
 /// The same into a batch whose memory is used again.
