@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::size_t kEncodeBatch = 64;
 
+void append_labels(EncodedSamples& samples, const Batch& batch) {
+  samples.labels.insert(samples.labels.end(), batch.labels.begin(), batch.labels.end());
+  samples.targets.insert(samples.targets.end(), batch.targets.begin(), batch.targets.end());
+}
+
 EncodedSamples raw_samples(const View& view, bool labelled) {
   EncodedSamples samples{{view.shape.size(), {}}, {}};
   std::vector<std::uint32_t> order(view.size());
@@ -17,7 +22,7 @@ EncodedSamples raw_samples(const View& view, bool labelled) {
     const auto part = std::span(order).subspan(begin, std::min(kEncodeBatch, order.size() - begin));
     const Batch batch = assemble(view, part, BatchLayout::sample_major, labelled);
     samples.rows.values.insert(samples.rows.values.end(), batch.inputs.begin(), batch.inputs.end());
-    samples.labels.insert(samples.labels.end(), batch.labels.begin(), batch.labels.end());
+    append_labels(samples, batch);
   }
   return samples;
 }
@@ -67,14 +72,13 @@ EncodedSamples encode_samples(const FeromaOptions& options, const ParametersPtr&
     return raw_samples(view, labelled);
   }
   EncodedSamples samples;
-  trainer.latents(*encoder, view, options.latent,
-                  [&](std::span<const float> rows, int width, std::span<const std::int32_t> labels) {
-                    samples.rows.width = width;
-                    samples.rows.values.insert(samples.rows.values.end(), rows.begin(), rows.end());
-                    if (labelled) {
-                      samples.labels.insert(samples.labels.end(), labels.begin(), labels.end());
-                    }
-                  });
+  trainer.latents(*encoder, view, options.latent, [&](std::span<const float> rows, int width, const Batch& batch) {
+    samples.rows.width = width;
+    samples.rows.values.insert(samples.rows.values.end(), rows.begin(), rows.end());
+    if (labelled) {
+      append_labels(samples, batch);
+    }
+  });
   return samples;
 }
 
@@ -98,8 +102,8 @@ Profile extract_profile(const FeromaOptions& options, const Extractor& extractor
                         int classes, Subsampling subsampling, Rng rng) {
   const Rows projected = project(extractor.projector, samples.rows);
   const ProfileRule rule{subsampling, options.replicates, options.missing_class};
-  return make_profile(options.full_marginal ? samples.rows : projected, projected, samples.labels, classes, rule,
-                      std::move(rng));
+  return make_profile(options.full_marginal ? samples.rows : projected, projected, {samples.labels, samples.targets},
+                      classes, rule, std::move(rng));
 }
 
 }  // namespace feroma

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 
 #include "algorithms/feroma_state.h"
 #include "algorithms/parents.h"
@@ -192,6 +193,11 @@ Message Feroma::send_profile(ClientContext& context, const Message& received) co
   return {{{"profile", state.floats("profile")}, {"num_samples", state.ints("profile_samples")}}};
 }
 
+/// Hits among the held-out samples; an AUROC counts as the share of hits that it is.
+Ints held_out_hits(const Tally& tally) {
+  return {std::llround(tally.accuracy() / 100.0 * static_cast<double>(tally.count)), tally.count};
+}
+
 Message Feroma::train(Round round, ClientContext& context, const Message& received) const {
   Parameters trained = train_locally(context, *received.model("model"), fit_);
   Message answer;
@@ -199,13 +205,13 @@ Message Feroma::train(Round round, ClientContext& context, const Message& receiv
     const StageTimer timer(context.seconds, Stage::profile);
     float largest = 0;
     context.trainer.latents(trained, context.held_out, options_.latent,
-                            [&](std::span<const float> rows, int, std::span<const std::int32_t>) {
+                            [&](std::span<const float> rows, int, const Batch&) {
                               largest = std::max(largest, *std::max_element(rows.begin(), rows.end()));
                             });
     answer.values["latent_max"] = Floats{largest};
   }
   if (warming(round) && options_.warmup_auto) {
-    answer.values["held_out"] = Ints{context.report.after.correct, context.report.after.count};
+    answer.values["held_out"] = held_out_hits(context.report.after);
   }
   answer.values["model"] = share(std::move(trained));
   answer.values["num_examples"] = Ints{context.report.num_examples};

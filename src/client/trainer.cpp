@@ -42,6 +42,18 @@ void append_softmax(std::vector<float>& out, std::span<const float> logits, std:
   }
 }
 
+void append_sigmoid(std::vector<float>& out, std::span<const float> logits) {
+  for (const float logit : logits) {
+    out.push_back(static_cast<float>(1.0 / (1.0 + portable_exp(-static_cast<double>(logit)))));
+  }
+}
+
+Objective objective_of(const View& view) {
+  Objective objective;
+  objective.loss = view.samples->multi_label() ? Loss::binary_cross_entropy : Loss::cross_entropy;
+  return objective;
+}
+
 void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
   require(options.batch_size >= 1, ErrorCode::invalid_config, "[training] batch_size must be >= 1, got {}",
           options.batch_size);
@@ -98,7 +110,7 @@ double Trainer::step(Parameters& params, const View& view, std::span<const std::
       batch_.weights.push_back(hooks.sample_weights[item]);
     }
   }
-  const double loss = engine_.gradient(params, batch_, gradient_);
+  const double loss = engine_.gradient(params, batch_, objective_of(view), gradient_);
   if (hooks.edit_gradient) {
     hooks.edit_gradient(params.values(), gradient_);
   }
@@ -107,6 +119,9 @@ double Trainer::step(Parameters& params, const View& view, std::span<const std::
 }
 
 Tally Trainer::evaluate(const Parameters& params, const View& view) {
+  if (view.samples->multi_label()) {
+    return evaluate_multi_label(params, view);
+  }
   Tally total;
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout());
@@ -116,11 +131,18 @@ Tally Trainer::evaluate(const Parameters& params, const View& view) {
   return total;
 }
 
+/// The ranking of all samples cannot be summed up from batches.
+Tally Trainer::evaluate_multi_label(const Parameters& params, const View& view) {
+  const std::vector<float> all = probabilities(params, view);
+  const std::size_t classes = all.size() / std::max<std::size_t>(view.size(), 1);
+  return tally_multi_label(all, static_cast<int>(std::max<std::size_t>(classes, 1)), targets_of(view));
+}
+
 void Trainer::latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use) {
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout());
     const Activations out = engine_.forward(params, batch_, latent);
-    use(out.latents, out.latent_size, batch_.labels);
+    use(out.latents, out.latent_size, batch_);
   });
 }
 
@@ -129,7 +151,11 @@ std::vector<float> Trainer::probabilities(const Parameters& params, const View& 
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout(), /*labelled=*/false);
     const Activations out = engine_.forward(params, batch_, Latent::penultimate);
-    append_softmax(all, out.logits, static_cast<std::size_t>(out.classes));
+    if (view.samples->multi_label()) {
+      append_sigmoid(all, out.logits);
+    } else {
+      append_softmax(all, out.logits, static_cast<std::size_t>(out.classes));
+    }
   });
   return all;
 }

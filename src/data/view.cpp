@@ -224,9 +224,9 @@ void write_inputs(const View& view, std::span<const std::uint32_t> order, BatchL
   }
 }
 
-void append_targets(Batch& batch, const View& view, std::uint32_t position) {
+void append_targets(std::vector<float>& out, const View& view, std::size_t position) {
   const std::span<const std::uint8_t> row = view.targets(position);
-  batch.targets.insert(batch.targets.end(), row.begin(), row.end());
+  out.insert(out.end(), row.begin(), row.end());
 }
 
 }  // namespace
@@ -239,6 +239,14 @@ std::int32_t View::label(std::size_t i) const {
 std::span<const std::uint8_t> View::targets(std::size_t i) const {
   const std::size_t classes = samples->targets.size() / std::max<std::size_t>(samples->count(), 1);
   return std::span(samples->targets).subspan(items[i].source * classes, classes);
+}
+
+std::vector<float> targets_of(const View& view) {
+  std::vector<float> all;
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    append_targets(all, view, i);
+  }
+  return all;
 }
 
 Batch assemble(const View& view, std::span<const std::uint32_t> order, BatchLayout layout, bool labelled) {
@@ -270,7 +278,7 @@ void assemble_(Batch& batch, const View& view, std::span<const std::uint32_t> or
   }
   for (std::size_t i = 0; labelled && i < order.size(); ++i) {
     if (view.samples->multi_label()) {
-      append_targets(batch, view, order[i]);
+      append_targets(batch.targets, view, order[i]);
     } else {
       batch.labels.push_back(view.label(order[i]));
     }

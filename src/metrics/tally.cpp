@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "feroma/core/error.h"
 #include "feroma/core/portable_math.h"
+#include "feroma/metrics/auc.h"
 
 namespace feroma {
 namespace {
@@ -34,11 +36,12 @@ double logit_loss(std::span<const float> row, std::size_t label) {
   return portable_log(sum) + shift - static_cast<double>(row[label]);
 }
 
-double probability_loss(std::span<const float> row, std::size_t label) {
-  // A float32 softmax can round a small probability to 0; that is unlikely, not impossible.
-  const float probability = row[label] == 0.0F ? std::numeric_limits<float>::min() : row[label];
-  return -portable_log(static_cast<double>(probability));
+/// A float32 softmax can round a small probability to 0; that is unlikely, not impossible.
+double surprise(float probability) {
+  return -portable_log(static_cast<double>(probability == 0.0F ? std::numeric_limits<float>::min() : probability));
 }
+
+double probability_loss(std::span<const float> row, std::size_t label) { return surprise(row[label]); }
 
 template <class Loss>
 Tally tally(std::span<const float> scores, int classes, std::span<const std::int32_t> labels, Loss loss) {
@@ -62,6 +65,46 @@ Tally tally(std::span<const float> scores, int classes, std::span<const std::int
 }
 
 }  // namespace
+
+namespace {
+
+/// Of one class; absent where there is nothing to rank.
+std::optional<double> class_auc(std::span<const float> probabilities, std::span<const float> targets,
+                                std::size_t classes, std::size_t which) {
+  std::vector<double> with;
+  std::vector<double> without;
+  for (std::size_t i = which; i < targets.size(); i += classes) {
+    (targets[i] > 0.5F ? with : without).push_back(static_cast<double>(probabilities[i]));
+  }
+  return area_under_curve(with, without);
+}
+
+}  // namespace
+
+Tally tally_multi_label(std::span<const float> probabilities, int classes, std::span<const float> targets) {
+  require(
+      classes >= 1 && probabilities.size() == targets.size() && targets.size() % static_cast<std::size_t>(classes) == 0,
+      ErrorCode::internal, "[tally] {} targets of {} classes cannot be compared with {} scores", targets.size(),
+      classes, probabilities.size());
+  const auto width = static_cast<std::size_t>(classes);
+  Tally total;
+  total.count = static_cast<std::int64_t>(targets.size() / width);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const float p = probabilities[i];
+    total.loss_sum += (targets[i] > 0.5F ? surprise(p) : surprise(1.0F - p)) / static_cast<double>(classes);
+  }
+  constexpr double kChance = 0.5;
+  double sum = 0;
+  double ranked = 0;
+  for (std::size_t c = 0; c < width; ++c) {
+    if (const auto auc = class_auc(probabilities, targets, width, c)) {
+      sum += *auc;
+      ranked += 1;
+    }
+  }
+  total.auroc = 100.0 * (ranked > 0 ? sum / ranked : kChance);
+  return total;
+}
 
 Tally tally_logits(std::span<const float> logits, int classes, std::span<const std::int32_t> labels) {
   return tally(logits, classes, labels, logit_loss);

@@ -44,13 +44,20 @@ Moments constant_moments(int width, float value) {
   return {entries, entries};
 }
 
-Moments class_moments(const Rows& rows, std::span<const std::int32_t> labels, std::int32_t label,
+bool belongs(const RowLabels& labels, std::size_t row, int label, int classes) {
+  if (labels.targets.empty()) {
+    return labels.classes[row] == label;
+  }
+  return labels.targets[row * static_cast<std::size_t>(classes) + static_cast<std::size_t>(label)] > 0.5F;
+}
+
+Moments class_moments(const Rows& rows, const RowLabels& labels, int label, int classes,
                       std::span<const std::vector<std::uint32_t>> lists, float missing_value) {
   std::vector<Moments> replicates;
   for (const auto& list : lists) {
     std::vector<std::uint32_t> members;
     for (const std::uint32_t i : list) {
-      if (labels[i] == label) {
+      if (belongs(labels, i, label, classes)) {
         members.push_back(i);
       }
     }
@@ -61,16 +68,20 @@ Moments class_moments(const Rows& rows, std::span<const std::int32_t> labels, st
   return replicates.empty() ? constant_moments(rows.width, missing_value) : average(replicates);
 }
 
-std::vector<float> class_shares(std::span<const std::int32_t> labels, int classes) {
+std::vector<float> class_shares(const RowLabels& labels, std::size_t rows, int classes) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(classes));
-  for (const std::int32_t label : labels) {
-    ++counts[static_cast<std::size_t>(label)];
+  for (std::size_t u = 0; u < counts.size(); ++u) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      counts[u] += belongs(labels, row, static_cast<int>(u), classes) ? 1 : 0;
+    }
   }
   std::int64_t total = 0;
   for (auto& count : counts) {
     count = count < static_cast<std::int64_t>(kMinSamplesPerClass) ? 0 : count;
     total += count;
   }
+  // Shares of one label per row sum to 1; of several labels each is a share of the rows.
+  total = labels.targets.empty() ? total : static_cast<std::int64_t>(rows);
   std::vector<float> shares(counts.size());
   for (std::size_t u = 0; u < counts.size() && total > 0; ++u) {
     shares[u] = static_cast<float>(static_cast<double>(counts[u]) / static_cast<double>(total));
@@ -80,7 +91,7 @@ std::vector<float> class_shares(std::span<const std::int32_t> labels, int classe
 
 }  // namespace
 
-Profile make_profile(const Rows& marginal, const Rows& conditional, std::span<const std::int32_t> labels, int classes,
+Profile make_profile(const Rows& marginal, const Rows& conditional, const RowLabels& labels, int classes,
                      const ProfileRule& rule, Rng rng) {
   require(marginal.count() > 0, ErrorCode::invalid_data, "[profile] needs at least one sample, got none");
   const auto lists = draw_rows(marginal.count(), rule, rng);
@@ -101,11 +112,13 @@ Profile make_profile(const Rows& marginal, const Rows& conditional, std::span<co
     profile.prior.assign(static_cast<std::size_t>(classes), 0.0F);
     return profile;
   }
-  require(labels.size() == conditional.count(), ErrorCode::internal, "[profile] {} labels for {} samples",
-          labels.size(), conditional.count());
-  profile.prior = class_shares(labels, classes);
-  for (std::int32_t u = 0; u < classes; ++u) {
-    profile.per_class.push_back(class_moments(conditional, labels, u, lists, missing));
+  const std::size_t wanted = conditional.count() * (labels.targets.empty() ? 1 : static_cast<std::size_t>(classes));
+  require(labels.classes.size() + labels.targets.size() == wanted, ErrorCode::internal,
+          "[profile] {} labels and {} targets for {} samples of {} classes", labels.classes.size(),
+          labels.targets.size(), conditional.count(), classes);
+  profile.prior = class_shares(labels, conditional.count(), classes);
+  for (int u = 0; u < classes; ++u) {
+    profile.per_class.push_back(class_moments(conditional, labels, u, classes, lists, missing));
   }
   return profile;
 }

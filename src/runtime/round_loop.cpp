@@ -313,6 +313,7 @@ ResultRecord RoundLoop::evaluate() {
     result.preset = setup_.plan.preset;
   }
   result.seed = scenario.seed;
+  result.metric = setup_.federation.multi_label() ? "auroc" : "accuracy";
   const Spread spread = spread_of(native);
   result.accuracy = spread.mean;
   result.accuracy_std_clients = spread.std;

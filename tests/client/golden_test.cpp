@@ -42,9 +42,9 @@ TEST_P(LeNet5Golden, LatentsAgreeWithTheReference) {
   view.items.resize(64);
   std::vector<float> latents;
   trainer.latents(formula_parameters(spec_), view, Latent::flatten,
-                  [&](std::span<const float> rows, int width, std::span<const std::int32_t> labels) {
+                  [&](std::span<const float> rows, int width, const Batch& batch) {
                     EXPECT_EQ(width, 400);
-                    EXPECT_EQ(labels.size(), 64U);
+                    EXPECT_EQ(batch.labels.size(), 64U);
                     latents.insert(latents.end(), rows.begin(), rows.end());
                   });
   // Latents are below 0.4; two convolutions of at most 150 products each differ by about 6e-8.

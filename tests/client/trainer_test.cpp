@@ -19,7 +19,8 @@ class RecordingEngine final : public Engine {
   BatchLayout layout() const override { return BatchLayout::sample_major; }
 
   using Engine::gradient;
-  double gradient(Parameters&, const Batch& batch, const Objective&, std::span<float> gradient) override {
+  double gradient(Parameters&, const Batch& batch, const Objective& objective, std::span<float> gradient) override {
+    loss = objective.loss;
     batches.push_back(numbers(batch));
     weights.push_back(batch.weights);
     std::fill(gradient.begin(), gradient.end(), 1.0F);
@@ -47,6 +48,7 @@ class RecordingEngine final : public Engine {
   std::vector<std::vector<int>> batches;
   std::vector<std::vector<float>> weights;
   int fail_at = 0;
+  Loss loss = Loss::cross_entropy;
   bool labelled = false;
 
  private:
@@ -239,10 +241,10 @@ TEST_F(TrainerTest, LatentsComeInOrder) {
   std::vector<float> seen;
   std::size_t labels_seen = 0;
   trainer_.latents(two_parameters(), view_of(300), Latent::flatten,
-                   [&](std::span<const float> rows, int width, std::span<const std::int32_t> labels) {
+                   [&](std::span<const float> rows, int width, const Batch& batch) {
                      EXPECT_EQ(width, 1);
                      seen.insert(seen.end(), rows.begin(), rows.end());
-                     labels_seen += labels.size();
+                     labels_seen += batch.labels.size();
                    });
   ASSERT_EQ(seen.size(), 300U);
   EXPECT_EQ(labels_seen, 300U);
@@ -259,6 +261,23 @@ TEST_F(TrainerTest, ProbabilitiesSumToOneAndNeverSeeLabels) {
   for (std::size_t i = 0; i < 300; ++i) {
     EXPECT_NEAR(probabilities[2 * i] + probabilities[2 * i + 1], 1.0F, 1e-6F);
   }
+}
+
+/// Two classes; the engine ranks the first by the sample's number and gives the second one score.
+TEST_F(TrainerTest, MultiLabelDataTrainOnTargetsAndAreScoredByRank) {
+  View view = view_of(4);
+  EXPECT_FALSE(trainer_.evaluate(two_parameters(), view).auroc);
+  samples_.targets = {0, 1, 1, 0, 0, 1, 1, 0};
+  Parameters params = two_parameters();
+  trainer_.fit(params, view, FitOptions{}, Rng(1));
+  EXPECT_EQ(engine_.loss, Loss::binary_cross_entropy);
+  const Tally tally = trainer_.evaluate(params, view);
+  EXPECT_EQ(tally.count, 4);
+  ASSERT_TRUE(tally.auroc);
+  EXPECT_NEAR(*tally.auroc, 100.0 * (0.75 + 0.5) / 2, 1e-9);
+  const std::vector<float> probabilities = trainer_.probabilities(params, view);
+  EXPECT_FLOAT_EQ(probabilities[0], 0.5F);
+  EXPECT_FLOAT_EQ(probabilities[2], static_cast<float>(1 / (1 + std::exp(-1.0))));
 }
 
 }  // namespace

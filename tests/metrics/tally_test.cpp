@@ -88,6 +88,34 @@ TEST(TallyProbabilities, CountsANanRowAsWrong) {
   EXPECT_TRUE(std::isnan(tally.loss_sum));
 }
 
+// By hand: class 0 ranks 3 of 4 pairs right, class 1 all of its 3, class 2 has no pair.
+TEST(TallyMultiLabel, AveragesTheClassesThatCanBeRanked) {
+  const std::array<float, 12> probabilities{0.9F, 0.8F, 0.1F, 0.3F, 0.2F, 0.2F, 0.6F, 0.1F, 0.3F, 0.4F, 0.3F, 0.4F};
+  const std::array<float, 12> targets{1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0};
+  const Tally tally = tally_multi_label(probabilities, 3, targets);
+  EXPECT_EQ(tally.count, 4);
+  ASSERT_TRUE(tally.auroc);
+  EXPECT_NEAR(*tally.auroc, 100.0 * (0.75 + 1.0) / 2, 1e-12);
+  EXPECT_EQ(tally.accuracy(), *tally.auroc);
+  double expected = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto p = static_cast<double>(probabilities[i]);
+    expected -= std::log(targets[i] > 0 ? p : 1 - p) / 3;
+  }
+  EXPECT_NEAR(tally.loss_sum, expected, 1e-6);
+}
+
+TEST(TallyMultiLabel, IsChanceWhereNothingCanBeRankedAndFiniteWhereCertaintyIsWrong) {
+  const Tally tally = tally_multi_label(std::array{1.0F, 0.0F}, 1, std::array{0.0F, 0.0F});
+  EXPECT_EQ(tally.accuracy(), 50.0);
+  EXPECT_NEAR(tally.loss_sum, 87.3365, 1e-3);
+}
+
+TEST(TallyMultiLabel, RefusesListsThatDoNotFit) {
+  EXPECT_THROW((void)tally_multi_label(std::array{0.5F, 0.5F}, 2, std::array{1.0F}), Error);
+  EXPECT_THROW((void)tally_multi_label(std::array{0.5F, 0.5F, 0.5F}, 2, std::array{1.0F, 0.0F, 1.0F}), Error);
+}
+
 TEST(Tally, AddsUp) {
   Tally total{1.0, 1, 2};
   total += Tally{2.0, 3, 4};

@@ -43,10 +43,10 @@ RC_GTEST_PROP(Profile, LabelFreePrefixIgnoresLabels, (std::uint16_t seed)) {
   const ProfileShape shape{3, 3, kClasses, true};
   for (const Subsampling sub : {Subsampling::off, Subsampling::halves, Subsampling::bernoulli}) {
     const ProfileRule rule{sub, 3, MissingClass::mask};
-    const auto with = encode(make_profile(rows, rows, labels, kClasses, rule, Rng(7)), shape);
+    const auto with = encode(make_profile(rows, rows, {labels}, kClasses, rule, Rng(7)), shape);
     const auto without = encode(make_profile(rows, rows, {}, kClasses, rule, Rng(7)), shape);
     rng.shuffle(std::span(labels));
-    const auto shuffled = encode(make_profile(rows, rows, labels, kClasses, rule, Rng(7)), shape);
+    const auto shuffled = encode(make_profile(rows, rows, {labels}, kClasses, rule, Rng(7)), shape);
     for (std::size_t i = 0; i < shape.label_free_size(); ++i) {
       RC_ASSERT(with[i] == without[i]);
       RC_ASSERT(with[i] == shuffled[i]);
@@ -62,8 +62,8 @@ RC_GTEST_PROP(Profile, RelabellingPermutesClassBlocksExactly, (std::uint16_t see
   for (auto& label : rotated) {
     label = (label + 1) % kClasses;
   }
-  const Profile a = make_profile(rows, rows, labels, kClasses, {}, Rng(1));
-  const Profile b = make_profile(rows, rows, rotated, kClasses, {}, Rng(1));
+  const Profile a = make_profile(rows, rows, {labels}, kClasses, {}, Rng(1));
+  const Profile b = make_profile(rows, rows, {rotated}, kClasses, {}, Rng(1));
   for (std::size_t u = 0; u < kClasses; ++u) {
     RC_ASSERT(a.per_class[u] == b.per_class[(u + 1) % kClasses]);
     RC_ASSERT(a.prior[u] == b.prior[(u + 1) % kClasses]);
@@ -73,12 +73,12 @@ RC_GTEST_PROP(Profile, RelabellingPermutesClassBlocksExactly, (std::uint16_t see
 TEST(Profile, ClassWithOneSampleIsMissing) {
   const Rows rows{1, {1, 2, 3}};
   const std::vector<std::int32_t> labels{0, 0, 1};
-  const Profile minus = make_profile(rows, rows, labels, 3, {Subsampling::off, 3, MissingClass::minus_one}, Rng(1));
+  const Profile minus = make_profile(rows, rows, {labels}, 3, {Subsampling::off, 3, MissingClass::minus_one}, Rng(1));
   EXPECT_EQ(minus.per_class[1].mean[0], -1);
   EXPECT_EQ(minus.per_class[1].std[0], -1);
   EXPECT_EQ(minus.per_class[2].mean[0], -1);
   EXPECT_FLOAT_EQ(minus.per_class[0].mean[0], 1.5F);
-  const Profile mask = make_profile(rows, rows, labels, 3, {}, Rng(1));
+  const Profile mask = make_profile(rows, rows, {labels}, 3, {}, Rng(1));
   EXPECT_EQ(mask.prior, (std::vector<float>{1, 0, 0}));
   EXPECT_EQ(mask.per_class[1].mean[0], 0);
 }
@@ -93,7 +93,7 @@ TEST(Profile, HalvesArePooledIntoOneListOfRows) {
     pooled.insert(pooled.end(), half.begin(), half.end());
   }
   const std::vector<std::int32_t> labels(21, 0);
-  const Profile profile = make_profile(rows, rows, labels, 1, {Subsampling::halves, 4, MissingClass::mask}, Rng(1));
+  const Profile profile = make_profile(rows, rows, {labels}, 1, {Subsampling::halves, 4, MissingClass::mask}, Rng(1));
   EXPECT_EQ(profile.marginal, moments_of(rows, pooled));
   EXPECT_EQ(profile.per_class[0], profile.marginal);  // one class: the same rows
   EXPECT_EQ(profile.num_samples, 21);                 // rows it knows, however often it drew them
@@ -114,7 +114,8 @@ TEST(Profile, BernoulliAveragesTheMomentsOfItsMasks) {
     masks.push_back(moments_of(rows, mask));
   }
   const std::vector<std::int32_t> labels(21, 0);
-  const Profile profile = make_profile(rows, rows, labels, 1, {Subsampling::bernoulli, 4, MissingClass::mask}, Rng(1));
+  const Profile profile =
+      make_profile(rows, rows, {labels}, 1, {Subsampling::bernoulli, 4, MissingClass::mask}, Rng(1));
   EXPECT_EQ(profile.marginal, average(masks));
   EXPECT_EQ(profile.per_class[0], profile.marginal);
   EXPECT_EQ(profile.num_samples, 21);
@@ -135,12 +136,24 @@ TEST(Profile, LabelFreeAndClassBlocksMaySeeDifferentCoordinates) {
   const Rows wide{2, {1, 10, 3, 30}};
   const Rows narrow{1, {4, 6}};
   const ProfileRule rule{Subsampling::off, 3, MissingClass::minus_one};
-  const Profile labelled = make_profile(wide, narrow, std::vector<std::int32_t>{0, 0}, 1, rule, Rng(1));
+  const Profile labelled = make_profile(wide, narrow, {std::vector<std::int32_t>{0, 0}}, 1, rule, Rng(1));
   EXPECT_EQ(labelled.marginal.mean, (std::vector<float>{2, 20}));
   EXPECT_EQ(labelled.per_class[0].mean, (std::vector<float>{5}));
   const Profile unlabelled = make_profile(wide, narrow, {}, 1, rule, Rng(1));
   EXPECT_EQ(unlabelled.marginal, labelled.marginal);
   EXPECT_EQ(unlabelled.per_class[0], (Moments{{-1}, {-1}}));
+}
+
+TEST(Profile, ARowOfMultiLabelDataCountsForEveryLabelItHas) {
+  const Rows rows{1, {1, 3, 5, 7}};
+  const std::vector<float> targets{1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0};
+  const Profile profile = make_profile(rows, rows, {.targets = targets}, 3, {}, Rng(1));
+  EXPECT_EQ(profile.per_class[0].mean, (std::vector<float>{(1 + 3 + 7) / 3.0F}));
+  EXPECT_EQ(profile.per_class[1].mean, (std::vector<float>{4}));
+  EXPECT_EQ(profile.per_class[2], (Moments{{0}, {0}}));
+  EXPECT_EQ(profile.prior, (std::vector<float>{0.75F, 0.5F, 0.0F}));
+  EXPECT_EQ(profile.marginal, make_profile(rows, rows, {}, 3, {}, Rng(1)).marginal);
+  EXPECT_THROW((void)make_profile(rows, rows, {.targets = std::span(targets).first(11)}, 3, {}, Rng(1)), Error);
 }
 
 TEST(Profile, EncodesInPaperOrderAndDecodesBack) {

@@ -27,10 +27,11 @@ struct Extractor {
 [[nodiscard]] int encoder_width(const FeromaOptions& options, const ModelSpec& model);
 [[nodiscard]] ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model);
 
-/// Encoder outputs of a view, with labels where it has them.
+/// Encoder outputs of a view, with labels (multi-label data: targets) where it has them.
 struct EncodedSamples {
   Rows rows;
   std::vector<std::int32_t> labels;
+  std::vector<float> targets = {};
 };
 [[nodiscard]] EncodedSamples encode_samples(const FeromaOptions& options, const ParametersPtr& encoder,
                                             Trainer& trainer, const View& view, bool labelled);

@@ -51,16 +51,17 @@ class Trainer {
   double fit_in_order(Parameters& params, const View& view, const FitOptions& options);
 
   [[nodiscard]] Tally evaluate(const Parameters& params, const View& view);
-  /// Calls `use` with the latents (rows x width) of consecutive samples and their labels.
-  using LatentSink = std::function<void(std::span<const float> rows, int width, std::span<const std::int32_t> labels)>;
+  /// Calls `use` with the latents (rows x width) of consecutive samples and the batch they came from.
+  using LatentSink = std::function<void(std::span<const float> rows, int width, const Batch& batch)>;
   void latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use);
-  /// Per-class probabilities, view.size() x classes.
+  /// Per-class probabilities, view.size() x classes: they sum to 1, or for multi-label data each stands alone.
   [[nodiscard]] std::vector<float> probabilities(const Parameters& params, const View& view);
   [[nodiscard]] Engine& engine() { return engine_; }
 
  private:
   double epochs(Parameters& params, const View& view, const FitOptions& options, const FitHooks& hooks,
                 const std::function<std::vector<std::uint32_t>(int epoch)>& order_of);
+  [[nodiscard]] Tally evaluate_multi_label(const Parameters& params, const View& view);
   double step(Parameters& params, const View& view, std::span<const std::uint32_t> items, const FitOptions& options,
               std::span<float> velocity, const FitHooks& hooks);
 

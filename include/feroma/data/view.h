@@ -47,6 +47,9 @@ struct View {
   [[nodiscard]] std::span<const std::uint8_t> targets(std::size_t i) const;
 };
 
+/// The targets of every sample of multi-label data, one row each, as numbers.
+[[nodiscard]] std::vector<float> targets_of(const View& view);
+
 /// Writes items[order[i]] for i in order into a batch of the given layout, straight from what is stored.
 /// Multi-label data fill the batch's targets, all others its labels; `labelled` false leaves both empty (test clients
 /// have none).

@@ -50,6 +50,7 @@ class Federation {
   [[nodiscard]] const ScenarioOptions& options() const { return options_; }
   [[nodiscard]] SampleShape shape() const { return shape_; }
   [[nodiscard]] int classes() const { return dataset_->classes; }
+  [[nodiscard]] bool multi_label() const { return dataset_->train.multi_label(); }
 
  private:
   using Sources = std::vector<std::uint32_t>;

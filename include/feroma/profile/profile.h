@@ -65,9 +65,17 @@ struct ProfileRule {
   MissingClass missing = MissingClass::mask;
 };
 
-/// The profile of projected rows. `labels` is empty for unlabelled data; the label-free block does not look at it.
-[[nodiscard]] Profile make_profile(const Rows& marginal, const Rows& conditional, std::span<const std::int32_t> labels,
-                                   int classes, const ProfileRule& rule, Rng rng);
+/// What is known of the rows' classes: one each, or for multi-label data any number of them; nothing where unlabelled.
+struct RowLabels {
+  std::span<const std::int32_t> classes = {};  ///< one per row
+  std::span<const float> targets = {};         ///< rows x classes, 1 where the row has the label
+
+  [[nodiscard]] bool empty() const { return classes.empty() && targets.empty(); }
+};
+
+/// The profile of projected rows. The label-free block does not look at `labels`.
+[[nodiscard]] Profile make_profile(const Rows& marginal, const Rows& conditional, const RowLabels& labels, int classes,
+                                   const ProfileRule& rule, Rng rng);
 
 /// One vector on the wire: [mean, std, then per class mean, std, then priors].
 [[nodiscard]] std::vector<float> encode(const Profile& profile, const ProfileShape& shape);
