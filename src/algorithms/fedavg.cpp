@@ -44,7 +44,7 @@ class FedAvg final : public Algorithm {
     unreachable();
   }
 
-  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, global_, {}, 0}}; }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
 
   void save(ModelWriter& out) const override { out.put(global_); }
   void load(ModelReader& in) override { global_ = in.get_model(); }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <utility>
 
 #include "algorithms/feroma_state.h"
 #include "algorithms/parents.h"
+#include "algorithms/retention.h"
 #include "feroma/aggregation/mix.h"
 #include "feroma/algorithms/extractor.h"
 
@@ -198,6 +200,12 @@ Ints held_out_hits(const Tally& tally) {
   return {std::llround(tally.accuracy() / 100.0 * static_cast<double>(tally.count)), tally.count};
 }
 
+double accuracy_of(const Ints& hits) {
+  require(hits.size() == 2 && hits[1] >= 0 && hits[0] >= 0 && hits[0] <= hits[1], ErrorCode::invalid_data,
+          "[feroma] hits among held-out samples must be two counts, the first no larger than the second");
+  return hits[1] == 0 ? 0.0 : 100.0 * static_cast<double>(hits[0]) / static_cast<double>(hits[1]);
+}
+
 Message Feroma::train(Round round, ClientContext& context, const Message& received) const {
   Parameters trained = train_locally(context, *received.model("model"), fit_);
   Message answer;
@@ -210,7 +218,7 @@ Message Feroma::train(Round round, ClientContext& context, const Message& receiv
                             });
     answer.values["latent_max"] = Floats{largest};
   }
-  if (warming(round) && options_.warmup_auto) {
+  if ((warming(round) && options_.warmup_auto) || options_.retained_models > 0) {
     answer.values["held_out"] = held_out_hits(context.report.after);
   }
   answer.values["model"] = share(std::move(trained));
@@ -287,14 +295,17 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
     }
     return;
   }
-  state_.parents.clear();
+  const std::vector<Parent> earlier = std::exchange(state_.parents, {});
   for (const Receiver& receiver : receivers_) {
     const auto found = answers.find(receiver.client);
     if (found != answers.end()) {
-      state_.parents.push_back(
-          {receiver.client, found->second.model("model"), receiver.profile, found->second.integer("num_examples")});
+      state_.parents.push_back({receiver.client, found->second.model("model"), receiver.profile,
+                                found->second.integer("num_examples"), round,
+                                options_.retained_models > 0 ? accuracy_of(found->second.ints("held_out")) : 0});
     }
   }
+  const std::vector<Parent> kept = retained_parents(options_, shape_, state_.scaler, earlier, state_.parents);
+  state_.parents.insert(state_.parents.end(), kept.begin(), kept.end());
   assigned_.clear();
 }
 
@@ -326,11 +337,11 @@ std::vector<double> Feroma::few_label_weights(TestContext& context) const {
 
 std::unique_ptr<Predictor> Feroma::mixture(std::span<const double> weights) const {
   std::vector<ParametersPtr> models;
-  std::map<ClientId, double> sources;
+  ModelShares sources;
   for (std::size_t i = 0; i < state_.parents.size(); ++i) {
     models.push_back(state_.parents[i].model);
     if (weights[i] > 0) {
-      sources[state_.parents[i].client] = weights[i];
+      sources[{state_.parents[i].client, state_.parents[i].round}] = weights[i];
     }
   }
   const std::vector<float> row(weights.begin(), weights.end());
@@ -353,7 +364,8 @@ std::unique_ptr<Predictor> Feroma::predictor(TestPolicy policy, TestContext& con
     case TestPolicy::known_association: {
       const auto own = std::find_if(state_.parents.begin(), state_.parents.end(),
                                     [&](const Parent& parent) { return parent.client == context.id; });
-      return own == state_.parents.end() ? nullptr : make_single_model_predictor(own->model, {{own->client, 1.0}});
+      return own == state_.parents.end() ? nullptr
+                                         : make_single_model_predictor(own->model, {{{own->client, own->round}, 1.0}});
     }
   }
   unreachable();
@@ -361,11 +373,11 @@ std::unique_ptr<Predictor> Feroma::predictor(TestPolicy policy, TestContext& con
 
 std::vector<ServedModel> Feroma::served() const {
   if (state_.parents.empty()) {
-    return {{std::nullopt, state_.global, {}, 0}};
+    return {{std::nullopt, 0, state_.global, {}, 0}};
   }
   std::vector<ServedModel> models;
   for (const Parent& parent : state_.parents) {
-    models.push_back({parent.client, parent.model, encode(parent.profile, shape_), parent.num_examples});
+    models.push_back({parent.client, parent.round, parent.model, encode(parent.profile, shape_), parent.num_examples});
   }
   return models;
 }

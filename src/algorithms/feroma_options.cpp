@@ -68,6 +68,12 @@ void check_applicable(const FeromaOptions& options, const FeromaOptions& preset,
           "mapping.kernel gaussian");
   applies("assign.width", options.assign_width != preset.assign_width, options.assign_rule == AssignRule::kernel,
           "assign.rule kernel");
+  applies("retention.models", options.retained_models != preset.retained_models, mixes,
+          "a mapping.kernel that is not uniform");
+  applies("retention.distance", options.retention_distance != preset.retention_distance, options.retained_models > 0,
+          "retention.models > 0");
+  applies("retention.accuracy", options.retention_accuracy != preset.retention_accuracy, options.retained_models > 0,
+          "retention.models > 0");
   applies("assign.loss_temperature", options.loss_temperature != preset.loss_temperature,
           options.few_label == FewLabelRule::loss, "assign.few_label loss");
 }

@@ -27,6 +27,8 @@ void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out)
     archive.put(encode(parent.profile, shape));
     archive.put(parent.profile.num_samples);
     archive.put(parent.num_examples);
+    archive.put<std::int32_t>(parent.round);
+    archive.put(parent.held_out);
   }
 }
 
@@ -63,6 +65,8 @@ FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader&
     const auto samples = archive.get<std::int64_t>();
     parent.profile = decode(values, shape, samples);
     parent.num_examples = archive.get<std::int64_t>();
+    parent.round = archive.get<std::int32_t>();
+    parent.held_out = archive.get<double>();
     state.parents.push_back(std::move(parent));
   }
   return state;

@@ -123,6 +123,7 @@ RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent>
   }
   for (const Parent& parent : parents) {
     trace.sources.push_back(parent.client);
+    trace.source_rounds.push_back(parent.round);
   }
   if (!mixing.empty()) {
     trace.contraction = contraction(mixing);

@@ -9,12 +9,14 @@
 
 namespace feroma {
 
-/// A model of the last round, the profile of the data it was trained on, and how many examples those were.
+/// A model of the last round, or one kept from an earlier one, and what is known of the data it was trained on.
 struct Parent {
   ClientId client{};
   ParametersPtr model;
   Profile profile;
   std::int64_t num_examples = 0;
+  Round round = 0;      ///< in which it was trained
+  double held_out = 0;  ///< accuracy on the client's held-out split, in percent; 0 where nobody asked
 };
 
 [[nodiscard]] std::vector<Profile> profiles_of(std::span<const Parent> parents);

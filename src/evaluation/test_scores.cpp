@@ -25,17 +25,17 @@ Tally score(Predictor& predictor, Trainer& trainer, const View& view) {
   return tally_probabilities(probabilities, classes, labels_of(view));
 }
 
-std::optional<bool> matched(const Predictor& predictor, int distribution, const LastDistribution& last_distribution) {
+std::optional<bool> matched(const Predictor& predictor, int distribution, const TrueDistribution& true_distribution) {
   const auto& sources = predictor.sources();
   const auto largest = std::max_element(sources.begin(), sources.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
-  return largest == sources.end() ? std::nullopt : std::optional(last_distribution(largest->first) == distribution);
+  return largest == sources.end() ? std::nullopt : std::optional(true_distribution(largest->first) == distribution);
 }
 
 }  // namespace
 
 TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                             const Rng& rng, const LastDistribution& last_distribution, StageSeconds& seconds) {
+                             const Rng& rng, const TrueDistribution& true_distribution, StageSeconds& seconds) {
   const StageTimer timer(seconds, Stage::evaluate);
   TestScores scores;
   const auto serve = [&](TestPolicy policy, const View* few_labels) {
@@ -49,7 +49,7 @@ TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard,
   const auto native = serve(TestPolicy::native, nullptr);
   scores.native = accuracy(native);
   if (native) {
-    scores.matched = matched(*native, shard.distribution, last_distribution);
+    scores.matched = matched(*native, shard.distribution, true_distribution);
   }
   scores.known = accuracy(serve(TestPolicy::known_association, nullptr));
   scores.nearest = accuracy(serve(TestPolicy::nearest_signature, nullptr));

@@ -63,6 +63,7 @@ void visit_result(Record& record, Visit&& visit) {
   visit("profile_floats", record.profile_floats);
   visit("peak_rss_bytes", record.peak_rss_bytes);
   visit("epsilon", record.epsilon);
+  visit("accuracy_newcomers", record.accuracy_newcomers);
 }
 
 Json value_json(const std::string& text) { return text; }

@@ -75,6 +75,7 @@ SimdTarget Experiment::simd() const {
 Settings Experiment::resolved() const {
   Settings settings;
   write_settings(scenario, "scenario", settings);
+  write_settings(membership, "membership", settings);
   TrainingOptions concrete = training;
   if (concrete.engine == EngineChoice::automatic) {
     concrete.engine = EngineChoice::native;
@@ -102,6 +103,7 @@ Experiment read_experiment(const Settings& settings) {
   SettingsReader reader(settings, problems);
   Experiment experiment;
   reader.read(experiment.scenario, "scenario");
+  reader.read(experiment.membership, "membership");
   reader.read(experiment.training, "training");
   reader.read(experiment.privacy, "privacy");
   const int count = reader.table_count("algorithm");
@@ -117,6 +119,7 @@ Experiment read_experiment(const Settings& settings) {
     check_label(experiment.algorithms[i], problems);
     check_warmup(experiment.algorithms[i], i, experiment.scenario.rounds, problems);
   }
+  experiment.membership.check(experiment.scenario.clients, experiment.scenario.rounds, problems);
   check_names(experiment, problems);
   check_simd(experiment.training.simd, problems);
   problems.locate(settings);

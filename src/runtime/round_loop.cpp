@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
@@ -73,22 +72,40 @@ Round RoundLoop::rounds() const { return setup_.federation.options().rounds + al
 /// Extra rounds run on the last scheduled round's data.
 Round RoundLoop::data_round(Round round) const { return std::min(round, setup_.federation.options().rounds); }
 
-std::vector<ClientId> RoundLoop::participants(Round round) const {
-  const ScenarioOptions& scenario = setup_.federation.options();
-  const auto total = static_cast<std::size_t>(scenario.clients);
-  const auto wanted = static_cast<std::size_t>(std::llround(scenario.participation * scenario.clients));
-  std::vector<std::uint32_t> drawn;
-  if (wanted < total) {
-    drawn = setup_.rng.derive("participants", static_cast<std::uint64_t>(round))
-                .sample(total, std::max<std::size_t>(wanted, 1));
-    std::sort(drawn.begin(), drawn.end());
-  } else {
-    drawn.resize(total);
-    std::iota(drawn.begin(), drawn.end(), 0U);
+std::vector<ClientId> RoundLoop::present(Round round) const {
+  if (setup_.membership) {
+    return setup_.membership->present(data_round(round));
   }
   std::vector<ClientId> clients;
-  for (const std::uint32_t client : drawn) {
-    clients.push_back(ClientId{client});
+  for (int client = 0; client < setup_.federation.options().clients; ++client) {
+    clients.push_back(static_cast<ClientId>(client));
+  }
+  return clients;
+}
+
+std::vector<ClientId> RoundLoop::participants(Round round) const {
+  const std::vector<ClientId> all = present(round);
+  const auto wanted = static_cast<std::size_t>(
+      std::llround(setup_.federation.options().participation * static_cast<double>(all.size())));
+  if (wanted >= all.size()) {
+    return all;
+  }
+  std::vector<std::uint32_t> drawn = setup_.rng.derive("participants", static_cast<std::uint64_t>(round))
+                                         .sample(all.size(), std::max<std::size_t>(wanted, 1));
+  std::sort(drawn.begin(), drawn.end());
+  std::vector<ClientId> clients;
+  for (const std::uint32_t position : drawn) {
+    clients.push_back(all[position]);
+  }
+  return clients;
+}
+
+std::set<ClientId> RoundLoop::newcomers(std::span<const ClientId> participants) const {
+  std::set<ClientId> clients;
+  for (const ClientId client : participants) {
+    if (setup_.membership && setup_.membership->first_round(client) > 1 && !pool_.knows(client)) {
+      clients.insert(client);
+    }
   }
   return clients;
 }
@@ -100,7 +117,9 @@ RoundRecord RoundLoop::play_round() {
   record.algorithm = setup_.plan.label;
   record.round = round;
   std::map<ClientId, ClientReport> reports;
-  exchange_phases(round, record, reports);
+  const std::vector<ClientId> present = participants(round);
+  const std::set<ClientId> fresh = newcomers(present);
+  exchange_phases(round, present, record, reports);
   validate(round, reports, record);
   describe_clients(round, reports, record);
   describe_mixing(record);
@@ -110,11 +129,17 @@ RoundRecord RoundLoop::play_round() {
   totals_.bytes_up += record.bytes_up;
   totals_.bytes_down += record.bytes_down;
   totals_.client_rounds += static_cast<std::int64_t>(reports.size());
+  for (const auto& [client, report] : reports) {
+    if (fresh.contains(client)) {
+      totals_.newcomer_accuracy += report.before.accuracy();
+      totals_.newcomers += 1;
+    }
+  }
   return record;
 }
 
-void RoundLoop::exchange_phases(Round round, RoundRecord& record, std::map<ClientId, ClientReport>& reports) {
-  std::vector<ClientId> present = participants(round);
+void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
+                                std::map<ClientId, ClientReport>& reports) {
   const int phases = algorithm_->phases(round);
   for (int phase = 0; phase < phases; ++phase) {
     auto outcomes = pool_.exchange(*algorithm_, round, phase, present);
@@ -147,12 +172,10 @@ void RoundLoop::exchange_phases(Round round, RoundRecord& record, std::map<Clien
 
 void RoundLoop::describe_clients(Round round, const std::map<ClientId, ClientReport>& reports,
                                  RoundRecord& record) const {
-  const Schedule& schedule = setup_.federation.schedule();
-  const auto stage = static_cast<std::size_t>(schedule.stage_of_round[static_cast<std::size_t>(data_round(round))]);
   for (const auto& [client, report] : reports) {
     ClientRecord line;
     line.client = to_index(client);
-    line.distribution = schedule.ids[line.client][stage];
+    line.distribution = distribution_of(client, round);
     line.num_examples = report.num_examples;
     line.loss = report.after.loss();
     line.accuracy_before = report.before.accuracy();
@@ -164,18 +187,20 @@ void RoundLoop::describe_clients(Round round, const std::map<ClientId, ClientRep
   record.accuracy_after = mean_over(record.clients, [](const ClientRecord& c) { return c.accuracy_after; });
 }
 
+int RoundLoop::distribution_of(ClientId client, Round round) const {
+  const Schedule& schedule = setup_.federation.schedule();
+  const auto stage = static_cast<std::size_t>(schedule.stage_of_round[static_cast<std::size_t>(data_round(round))]);
+  return schedule.ids[to_index(client)][stage];
+}
+
 /// How well the weights tell same from different distributions: 1 perfectly, 0.5 not at all. Oracle knowledge.
 std::optional<double> RoundLoop::mixing_auc(const RoundTrace& trace, Round round) const {
-  const Schedule& schedule = setup_.federation.schedule();
-  const auto id_at = [&](ClientId client, Round when) {
-    const auto stage = static_cast<std::size_t>(schedule.stage_of_round[static_cast<std::size_t>(data_round(when))]);
-    return schedule.ids[to_index(client)][stage];
-  };
   std::vector<double> same;
   std::vector<double> different;
   for (std::size_t r = 0; r < trace.receivers.size(); ++r) {
     for (std::size_t s = 0; s < trace.sources.size(); ++s) {
-      const bool alike = id_at(trace.receivers[r], round) == id_at(trace.sources[s], round - 1);
+      const Round trained = trace.source_rounds.empty() ? round - 1 : trace.source_rounds[s];
+      const bool alike = distribution_of(trace.receivers[r], round) == distribution_of(trace.sources[s], trained);
       (alike ? same : different).push_back(trace.mixing.at(r, s));
     }
   }
@@ -281,9 +306,9 @@ std::optional<double> RoundLoop::score_best_round() {
 ResultRecord RoundLoop::evaluate() {
   const auto start = Clock::now();
   const ScenarioOptions& scenario = setup_.federation.options();
-  const Schedule& schedule = setup_.federation.schedule();
-  const auto last_stage = static_cast<std::size_t>(schedule.stage_of_round[static_cast<std::size_t>(scenario.rounds)]);
-  const LastDistribution last = [&](ClientId client) { return schedule.ids[to_index(client)][last_stage]; };
+  const TrueDistribution trained_on = [this](const ModelSource& source) {
+    return distribution_of(source.client, source.round == 0 ? round_ : source.round);
+  };
   const std::size_t clients = setup_.federation.test_clients();
   std::vector<TestScores> scores(clients);
   std::vector<StageSeconds> seconds(clients);
@@ -292,7 +317,7 @@ ResultRecord RoundLoop::evaluate() {
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
         scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, kFewLabels), client, trainer,
-                                      setup_.rng, last, seconds[i]);
+                                      setup_.rng, trained_on, seconds[i]);
       },
       setup_.stop);
   std::vector<double> native;
@@ -324,6 +349,9 @@ ResultRecord RoundLoop::evaluate() {
   result.accuracy_best_round = score_best_round();
   if (matchable > 0) {
     result.match_rate = matched / matchable;
+  }
+  if (totals_.newcomers > 0) {
+    result.accuracy_newcomers = totals_.newcomer_accuracy / static_cast<double>(totals_.newcomers);
   }
   totals_.seconds += seconds_since(start);
   describe_costs(result);
@@ -358,6 +386,8 @@ Bytes RoundLoop::save() const {
   archive.put(totals_.bytes_down);
   archive.put(totals_.client_rounds);
   archive.put(totals_.samples_trained);
+  archive.put(totals_.newcomer_accuracy);
+  archive.put(totals_.newcomers);
   archive.put<std::int32_t>(totals_.best_round);
   archive.put(totals_.best_loss);
   archive.put(std::span<const std::byte>(totals_.best_state));
@@ -381,6 +411,8 @@ void RoundLoop::load(std::span<const std::byte> bytes, const std::string& what) 
   totals_.bytes_down = archive.get<std::int64_t>();
   totals_.client_rounds = archive.get<std::int64_t>();
   totals_.samples_trained = archive.get<std::int64_t>();
+  totals_.newcomer_accuracy = archive.get<double>();
+  totals_.newcomers = archive.get<std::int64_t>();
   totals_.best_round = archive.get<std::int32_t>();
   totals_.best_loss = archive.get<double>();
   totals_.best_state = archive.get_vector<std::byte>();

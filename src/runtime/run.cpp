@@ -41,7 +41,16 @@ void write_round(RunWriter& writer, const RoundRecord& record, const RoundTrace*
   }
 }
 
-/// Last-round models as safetensors files and rows of store.db.
+/// A model kept from an earlier round has that round in its name: its client may have a present one too.
+std::string model_file(const std::string& label, const ServedModel& served, bool kept) {
+  if (!served.client) {
+    return fmt::format("models/{}.safetensors", label);
+  }
+  return fmt::format("models/{}-client-{}{}.safetensors", label, to_index(*served.client),
+                     kept ? fmt::format("-round-{}", served.round) : "");
+}
+
+/// Last-round and kept models as safetensors files and rows of store.db.
 void store_models(const fs::path& folder, const RoundLoop& loop, const RoundRecord& last, const std::string& label,
                   const ModelSpec& model) {
   fs::create_directories(folder / "models");
@@ -54,12 +63,12 @@ void store_models(const fs::path& folder, const RoundLoop& loop, const RoundReco
     StoreEntry entry;
     entry.algorithm = label;
     entry.client = served.client;
-    entry.round = loop.finished_rounds();
-    entry.model_file = served.client ? fmt::format("models/{}-client-{}.safetensors", label, to_index(*served.client))
-                                     : fmt::format("models/{}.safetensors", label);
+    const bool kept = served.round != 0 && served.round != loop.finished_rounds();
+    entry.round = kept ? served.round : loop.finished_rounds();
+    entry.model_file = model_file(label, served, kept);
     entry.profile = served.profile;
     entry.num_examples = served.num_examples;
-    if (served.client && clients.contains(to_index(*served.client))) {
+    if (!kept && served.client && clients.contains(to_index(*served.client))) {
       const ClientRecord& client = *clients[to_index(*served.client)];
       entry.distribution = client.distribution;
       entry.validation_score = client.accuracy_after;
@@ -105,6 +114,8 @@ class Run {
         model_(make_model(experiment.training.model, federation_->shape(), federation_->classes())),
         rng_(static_cast<std::uint64_t>(experiment.scenario.seed)),
         initial_(share(initialise(model_, rng_.derive("init")))),
+        membership_(experiment.membership, experiment.scenario.clients, experiment.scenario.rounds,
+                    rng_.derive("scenario")),
         checked_(check_algorithms(experiment, model_)),
         workers_(options.threads, engine_factory(experiment.engine(), model_)),
         directory_(options.out, options.existing, experiment, options.threads),
@@ -139,7 +150,7 @@ class Run {
   ResultRecord run_algorithm(RunCheckpoint& commit, RunWriter& writer) {
     const AlgorithmPlan& plan = experiment_.algorithms[commit.results.size()];
     RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
-                    options_.task_order_seed});
+                    options_.task_order_seed, membership_});
     if (!commit.loop.empty()) {
       loop.load(commit.loop, commit_path_.string());
       writer.run_resumed(plan.label, loop.finished_rounds());
@@ -180,6 +191,7 @@ class Run {
   ModelSpec model_;
   Rng rng_;
   ParametersPtr initial_;
+  Membership membership_;
   bool checked_;  ///< before anything is written: an impossible option must not end a run after hours
   Workers workers_;
   RunDirectory directory_;

@@ -102,7 +102,7 @@ class ServingTest : public testing::Test {
     test::play_all(*loop);
     return loop->algorithm();
   }
-  std::map<ClientId, double> sources(TestPolicy policy, std::uint64_t seed = 1, const View* few_labels = nullptr) {
+  ModelShares sources(TestPolicy policy, std::uint64_t seed = 1, const View* few_labels = nullptr) {
     const TestShard shard = run.federation.test(ClientId{2}, kFewLabels);
     StageSeconds seconds;
     TestContext context{ClientId{2}, shard.data, few_labels, Rng(seed), trainer, seconds};
@@ -117,7 +117,7 @@ class ServingTest : public testing::Test {
 
 TEST_F(ServingTest, KnownAssociationIsTheClientsOwnModel) {
   play();
-  EXPECT_EQ(sources(TestPolicy::known_association), (std::map<ClientId, double>{{ClientId{2}, 1.0}}));
+  EXPECT_EQ(sources(TestPolicy::known_association), (ModelShares{{{ClientId{2}, 5}, 1.0}}));
 }
 
 TEST_F(ServingTest, NearestIsOneModelAndNativeAverages) {
@@ -151,7 +151,7 @@ TEST_F(ServingTest, NativeComparesOnlyWhatNeedsNoLabels) {
   const auto expected = assignment_weights(options, AssignRule::kernel, shape, {}, query, parents, true);
   const auto weights = sources(TestPolicy::native);
   for (std::uint32_t k = 0; k < 6; ++k) {
-    EXPECT_DOUBLE_EQ(weights.at(ClientId{k}), expected[k]);
+    EXPECT_DOUBLE_EQ(weights.at({ClientId{k}, 5}), expected[k]);
   }
 }
 
@@ -170,7 +170,7 @@ TEST_F(ServingTest, FewLabelsWeighModelsByTheirLossOnThem) {
   const std::vector<double> expected = softmax_weights(losses, 2);
   const auto weights = sources(TestPolicy::few_label, 1, &few);
   for (std::uint32_t k = 0; k < 6; ++k) {
-    EXPECT_DOUBLE_EQ(weights.at(ClientId{k}), expected[k]);
+    EXPECT_DOUBLE_EQ(weights.at({ClientId{k}, 5}), expected[k]);
   }
 }
 
@@ -188,7 +188,7 @@ TEST_F(ConceptServingTest, FewLabelMomentsFindTheLabelPermutation) {
     const ClientShard shard = run.federation.shard(ClientId{k}, 5);
     const auto chosen = sources(TestPolicy::few_label, 1, &shard.train);
     ASSERT_EQ(chosen.size(), 1U);
-    EXPECT_EQ(schedule.ids[to_index(chosen.begin()->first)].back(), shard.distribution) << "client " << k;
+    EXPECT_EQ(schedule.ids[to_index(chosen.begin()->first.client)].back(), shard.distribution) << "client " << k;
     seen.insert(shard.distribution);
   }
   EXPECT_GT(seen.size(), 1U);

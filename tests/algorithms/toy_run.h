@@ -24,7 +24,8 @@ class ToyRun {
         workers(threads, [this, make_engine] { return make_engine(model); }) {}
 
   /// The loop of an algorithm given as TOML, e.g. "name = 'feroma'\nwarmup_rounds = 2".
-  RoundLoop loop(const std::string& algorithm, std::optional<std::uint64_t> task_order_seed = std::nullopt) {
+  RoundLoop loop(const std::string& algorithm, std::optional<std::uint64_t> task_order_seed = std::nullopt,
+                 const MembershipOptions& membership = {}) {
     Problems problems;
     SettingsReader reader(parse_settings("[[algorithm]]\n" + algorithm, "test"), problems);
     plans.push_back(std::make_unique<AlgorithmPlan>(plan_algorithm(reader, "algorithm.0", problems)));
@@ -36,7 +37,9 @@ class ToyRun {
     server.initial = share(initialise(model, rng.derive("init")));
     server.fit = {2, 16, 0.2, 0.9, MomentumReset::round};
     server.rng = rng.derive("server");
-    return RoundLoop({federation, *plans.back(), std::move(server), workers, rng, stop, task_order_seed});
+    const ScenarioOptions& scenario = federation.options();
+    return RoundLoop({federation, *plans.back(), std::move(server), workers, rng, stop, task_order_seed,
+                      Membership(membership, scenario.clients, scenario.rounds, rng)});
   }
 
   Federation federation;

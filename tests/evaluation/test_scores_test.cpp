@@ -35,8 +35,7 @@ TEST(Spread, OfNothingIsZero) { EXPECT_EQ(spread_of({}).mean, 0); }
 /// Serves one fixed model for `native` only, and says where it came from.
 class OneModel final : public Algorithm {
  public:
-  OneModel(ParametersPtr model, std::map<ClientId, double> sources)
-      : model_(std::move(model)), sources_(std::move(sources)) {}
+  OneModel(ParametersPtr model, ModelShares sources) : model_(std::move(model)), sources_(std::move(sources)) {}
   void init(const ServerContext&) override {}
   [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {}; }
   [[nodiscard]] Message client_step(Round, int, ClientContext&, const Message&) const override { return {}; }
@@ -53,7 +52,7 @@ class OneModel final : public Algorithm {
 
  private:
   ParametersPtr model_;
-  std::map<ClientId, double> sources_;
+  ModelShares sources_;
 };
 
 /// Calls every sample one class, whatever it looks like.
@@ -67,11 +66,11 @@ class OneClass final : public Predictor {
     }
     return probabilities;
   }
-  [[nodiscard]] const std::map<ClientId, double>& sources() const override { return sources_; }
+  [[nodiscard]] const ModelShares& sources() const override { return sources_; }
 
  private:
   std::size_t label_;
-  std::map<ClientId, double> sources_;
+  ModelShares sources_;
 };
 
 /// Answers 0, 1, 2 and 3 under the four policies, and remembers whom it was asked about.
@@ -108,8 +107,8 @@ class ScoreTest : public testing::Test {
   TestScores score(const Algorithm& algorithm) {
     StageSeconds seconds;
     return score_test_client(
-        algorithm, shard, ClientId{0}, trainer, Rng(1), [](ClientId client) { return to_index(client) == 2 ? 77 : 1; },
-        seconds);
+        algorithm, shard, ClientId{0}, trainer, Rng(1),
+        [](const ModelSource& source) { return to_index(source.client) == 2 ? 77 : 1; }, seconds);
   }
 
   Federation federation;
@@ -157,7 +156,7 @@ TEST_F(ScoreTest, EveryClientIsServedAsItselfWithAStreamOfItsOwn) {
   StageSeconds seconds;
   for (const ClientId client : {ClientId{3}, ClientId{4}}) {
     static_cast<void>(score_test_client(
-        algorithm, shard, client, trainer, Rng(1), [](ClientId) { return 0; }, seconds));
+        algorithm, shard, client, trainer, Rng(1), [](const ModelSource&) { return 0; }, seconds));
   }
   ASSERT_EQ(algorithm.asked.size(), 8U);
   EXPECT_EQ(algorithm.asked[0], ClientId{3});
@@ -176,8 +175,8 @@ TEST_F(ScoreTest, OnlyTheFewLabelPolicySeesLabels) {
 TEST_F(ScoreTest, MatchMeansTheLargestSourceHasTheRightDistribution) {
   shard.distribution = 77;
   const ParametersPtr model = share(initialise(spec, Rng(1)));
-  EXPECT_EQ(score(OneModel(model, {{ClientId{1}, 0.4}, {ClientId{2}, 0.6}})).matched, true);
-  EXPECT_EQ(score(OneModel(model, {{ClientId{1}, 0.6}, {ClientId{2}, 0.4}})).matched, false);
+  EXPECT_EQ(score(OneModel(model, {{{ClientId{1}}, 0.4}, {{ClientId{2}}, 0.6}})).matched, true);
+  EXPECT_EQ(score(OneModel(model, {{{ClientId{1}}, 0.6}, {{ClientId{2}}, 0.4}})).matched, false);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ TEST(Summary, HasExactlyTheContractsKeysInOrder) {
                                             "bytes_down_per_client_round",
                                             "profile_floats",
                                             "peak_rss_bytes",
-                                            "epsilon"}));
+                                            "epsilon",
+                                            "accuracy_newcomers"}));
   EXPECT_EQ(json["results"][0]["seconds"].dump(),
             R"({"data":0.5,"train":18.0,"profile":0.25,"map":0.125,"aggregate":0.5,"evaluate":2.0,"save":0.125})");
   EXPECT_EQ(json["scenario"].dump(), R"({"clients":20,"dataset":"fmnist","force_change":false,"participation":1.0})");

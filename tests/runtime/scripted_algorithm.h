@@ -12,7 +12,7 @@ namespace feroma::test {
 /// Gives the true class this probability and the next class the rest; knows one source.
 class Oracle final : public Predictor {
  public:
-  Oracle(float quality, ClientId source) : quality_(quality), sources_{{source, 1.0}} {}
+  Oracle(float quality, ClientId source) : quality_(quality), sources_{{{source, 0}, 1.0}} {}
   std::vector<float> predict(Trainer&, const View& view) override {
     std::vector<float> probabilities(view.size() * 10);
     for (std::size_t i = 0; i < view.size(); ++i) {
@@ -22,11 +22,11 @@ class Oracle final : public Predictor {
     }
     return probabilities;
   }
-  [[nodiscard]] const std::map<ClientId, double>& sources() const override { return sources_; }
+  [[nodiscard]] const ModelShares& sources() const override { return sources_; }
 
  private:
   float quality_;
-  std::map<ClientId, double> sources_;
+  ModelShares sources_;
 };
 
 struct Script {

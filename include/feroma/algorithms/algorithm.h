@@ -47,6 +47,7 @@ inline constexpr std::array<std::string_view, 3> kStrategyNames{"global", "clust
 struct RoundTrace {
   std::vector<ClientId> receivers;
   std::vector<ClientId> sources;
+  std::vector<Round> source_rounds;  ///< in which each source was trained; empty: all in the round before
   Matrix mixing;                     ///< receivers x sources, rows sum to 1; empty where the round had no mapping
   Matrix profiles;                   ///< receivers x profile length; empty without profiles
   std::vector<Strategy> strategies;  ///< one per receiver
@@ -58,6 +59,7 @@ struct RoundTrace {
 /// A model the method would hand out after the last round, and what is known of it.
 struct ServedModel {
   std::optional<ClientId> client;  ///< whose data it was trained on; absent for a global model
+  Round round = 0;                 ///< in which; 0: the last one
   ParametersPtr model;
   std::vector<float> profile;
   std::int64_t num_examples = 0;

@@ -50,6 +50,10 @@ struct FeromaOptions {
   FewLabelRule few_label = FewLabelRule::loss;
   double loss_temperature = 0.05;
 
+  int retained_models = 0;
+  double retention_distance = 3;
+  double retention_accuracy = 0.8;
+
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit);
   /// Impossible combinations, and options that differ from `preset` but cannot act beside the others.
@@ -95,6 +99,12 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("assign.width", self.assign_width, above(0), "kernel rule: width as a share of the parents' median distance");
   visit("assign.few_label", self.few_label, anything(), "how a few labelled samples choose: by loss or by moments");
   visit("assign.loss_temperature", self.loss_temperature, above(0), "few labels: weights exp(-(loss - best) / it)");
+  visit("retention.models", self.retained_models, at_least(0),
+        "models kept from earlier rounds for distributions that are gone, at most; 0 keeps none");
+  visit("retention.distance", self.retention_distance, above(0),
+        "a kept model is farther from every present one than so many times what sampling noise explains");
+  visit("retention.accuracy", self.retention_accuracy, between(0, 1),
+        "and its held-out accuracy was at least this share of the present models' mean");
 }
 
 }  // namespace feroma

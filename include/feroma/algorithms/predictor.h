@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <vector>
@@ -11,6 +12,15 @@
 
 namespace feroma {
 
+/// Where a model comes from: whose data it was trained on, and in which round.
+struct ModelSource {
+  ClientId client{};
+  Round round = 0;  ///< 0: the last one
+  friend auto operator<=>(const ModelSource&, const ModelSource&) = default;
+};
+/// How much of a served model comes from where.
+using ModelShares = std::map<ModelSource, double>;
+
 /// Serves one test client; may adapt to the unlabelled data it predicts.
 class Predictor {
  public:
@@ -18,12 +28,11 @@ class Predictor {
 
   /// Class probabilities for every sample of `view` (size x classes).
   [[nodiscard]] virtual std::vector<float> predict(Trainer& trainer, const View& view) = 0;
-  /// How much of the served model comes from which training client; empty where that has no meaning.
-  [[nodiscard]] virtual const std::map<ClientId, double>& sources() const = 0;
+  /// Empty where it has no meaning.
+  [[nodiscard]] virtual const ModelShares& sources() const = 0;
 };
 
 /// Predicts with one model.
-[[nodiscard]] std::unique_ptr<Predictor> make_single_model_predictor(ParametersPtr model,
-                                                                     std::map<ClientId, double> sources = {});
+[[nodiscard]] std::unique_ptr<Predictor> make_single_model_predictor(ParametersPtr model, ModelShares sources = {});
 
 }  // namespace feroma

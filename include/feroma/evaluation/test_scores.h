@@ -19,11 +19,11 @@ struct TestScores {
   std::optional<bool> matched;  ///< the native policy's largest source had the client's distribution
 };
 
-/// True distribution id of a training client in the last round; oracle knowledge for scoring only.
-using LastDistribution = std::function<int(ClientId)>;
+/// True distribution id of the data a model was trained on; oracle knowledge for scoring only.
+using TrueDistribution = std::function<int(const ModelSource&)>;
 
 [[nodiscard]] TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client,
-                                           Trainer& trainer, const Rng& rng, const LastDistribution& last_distribution,
+                                           Trainer& trainer, const Rng& rng, const TrueDistribution& true_distribution,
                                            StageSeconds& seconds);
 /// Only the native policy; for the model of another round.
 [[nodiscard]] double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,

@@ -63,6 +63,7 @@ struct ResultRecord {
   std::optional<double> accuracy_few_label;
   std::optional<double> accuracy_nearest;
   std::optional<double> accuracy_best_round;
+  std::optional<double> accuracy_newcomers;  ///< clients that arrived later, on the first model they were given
   std::string metric = "accuracy";
   std::optional<double> match_rate;
   double seconds_total = 0;

@@ -52,6 +52,8 @@ class SimulatedPool final : public ClientPool {
 
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                            std::span<const ClientId> participants) override;
+  /// Whether the client has taken part before.
+  [[nodiscard]] bool knows(ClientId client) const { return memories_.contains(client); }
   void save(ModelWriter& out) const override;
   void load(ModelReader& in) override;
 

@@ -10,6 +10,7 @@
 #include "feroma/client/trainer.h"
 #include "feroma/core/options.h"
 #include "feroma/core/simd.h"
+#include "feroma/drift/membership.h"
 #include "feroma/engine/engine.h"
 #include "feroma/partition/scenario.h"
 
@@ -60,6 +61,7 @@ struct PrivacyOptions {
 /// A scenario file, read and checked.
 struct Experiment {
   ScenarioOptions scenario;
+  MembershipOptions membership;
   TrainingOptions training;
   PrivacyOptions privacy;
   std::vector<AlgorithmPlan> algorithms;

@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "feroma/algorithms/registry.h"
+#include "feroma/drift/membership.h"
 #include "feroma/evaluation/test_scores.h"
 #include "feroma/report/record.h"
 #include "feroma/runtime/client_pool.h"
@@ -23,6 +25,8 @@ struct RunTotals {
   std::int64_t bytes_down = 0;
   std::int64_t client_rounds = 0;
   std::int64_t samples_trained = 0;  ///< sample passes through forward and backward
+  double newcomer_accuracy = 0;      ///< sum over clients that arrived later: the first model they were given
+  std::int64_t newcomers = 0;
   Round best_round = 0;
   double best_loss = 0;
   Bytes best_state;  ///< the algorithm as it was after the best validation round
@@ -39,6 +43,7 @@ class RoundLoop {
     Rng rng;  ///< the run's root stream; the same for every algorithm, so that they see the same batches
     const std::atomic<bool>& stop;
     std::optional<std::uint64_t> task_order_seed;  ///< tests permute the order in which clients run
+    std::optional<Membership> membership = {};     ///< absent: everybody is always there
   };
   explicit RoundLoop(Setup setup);
 
@@ -56,9 +61,15 @@ class RoundLoop {
   void load(std::span<const std::byte> bytes, const std::string& what);
 
  private:
+  [[nodiscard]] std::vector<ClientId> present(Round round) const;
   [[nodiscard]] std::vector<ClientId> participants(Round round) const;
+  /// Those of them who arrived after the first round and take part for the first time.
+  [[nodiscard]] std::set<ClientId> newcomers(std::span<const ClientId> participants) const;
   [[nodiscard]] Round data_round(Round round) const;
-  void exchange_phases(Round round, RoundRecord& record, std::map<ClientId, ClientReport>& reports);
+  /// The true id of what a client has in a round.
+  [[nodiscard]] int distribution_of(ClientId client, Round round) const;
+  void exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
+                       std::map<ClientId, ClientReport>& reports);
   void describe_clients(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record) const;
   void describe_mixing(RoundRecord& record) const;
   [[nodiscard]] std::optional<double> mixing_auc(const RoundTrace& trace, Round round) const;
