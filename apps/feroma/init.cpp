@@ -27,7 +27,8 @@ std::string line(std::string_view key, const std::string& value, std::string_vie
 
 /// A default of nothing (empty, zero, false) leaves a choice to the program; such lines start commented out.
 bool is_nothing(const SettingValue& value) {
-  return value == SettingValue(false) || value == SettingValue(std::int64_t{0}) || value == SettingValue(std::string());
+  return value == SettingValue(false) || value == SettingValue(std::int64_t{0}) || value == SettingValue(0.0) ||
+         value == SettingValue(std::string());
 }
 
 /// The names of a choice; other spellings stand beside the one that is written back: "covariate P(X) | ...".
@@ -88,6 +89,8 @@ std::string scenario_file(const std::string& file_name) {
   std::string text = fmt::format("# A federation to start from. Run it with: feroma run {}\n", file_name);
   text += "# Lines that begin with \"# key =\" show defaults that are usually left alone.\n\n";
   text += table<ScenarioOptions>("scenario") + "\n";
+  text += "# Who is there when; without these, everybody always is.\n";
+  text += table<MembershipOptions>("membership") + "\n";
   text += table<TrainingOptions>("training") + "\n";
   text += "# One table per algorithm; all of them see the same data (`feroma list algorithms`).\n";
   text += algorithm_table("feroma") + "\n";

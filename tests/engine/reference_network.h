@@ -9,6 +9,7 @@
 #include "feroma/engine/objective.h"
 #include "feroma/models/parameters.h"
 #include "feroma/models/spec.h"
+#include "tests/engine/reference_loss.h"
 
 namespace feroma {
 
@@ -31,7 +32,7 @@ class ReferenceNetwork {
     forward(batch, /*training=*/true);
     Outcome out;
     slope_.assign(params_.size(), T(0));
-    std::vector<T> g = loss_slope(batch, objective.loss, out.loss);
+    std::vector<T> g = reference_loss_slope(values_.back(), batch, objective.loss, out.loss);
     const auto latent = find_latent_layer(spec_, objective.latent);
     for (std::size_t i = spec_.layers.size(); i-- > 0;) {
       if (latent == i) {
@@ -402,47 +403,6 @@ class ReferenceNetwork {
       normalise_back(sample_set(n), g, result);
     }
     return result;
-  }
-
-  // ---- Losses ----
-  Values loss_slope(const Batch& batch, Loss kind, T& loss) const {
-    const auto classes = static_cast<std::size_t>(spec_.classes);
-    Values g(values_.back().size());
-    for (std::size_t n = 0; n < static_cast<std::size_t>(samples_); ++n) {
-      const T* z = values_.back().data() + n * classes;
-      const T scale = (batch.weights.empty() ? T(1) : static_cast<T>(batch.weights[n])) / static_cast<T>(samples_);
-      const T top = *std::max_element(z, z + classes);
-      T total = 0;
-      for (std::size_t u = 0; u < classes; ++u) {
-        total += std::exp(z[u] - top);
-      }
-      T entropy = 0;
-      for (std::size_t u = 0; u < classes; ++u) {
-        const T log_p = z[u] - top - std::log(total);
-        entropy -= std::exp(log_p) * log_p;
-      }
-      for (std::size_t u = 0; u < classes; ++u) {
-        const T log_p = z[u] - top - std::log(total);
-        switch (kind) {
-          case Loss::cross_entropy: {
-            const bool here = batch.labels[n] == static_cast<std::int32_t>(u);
-            loss -= here ? scale * log_p : T(0);
-            g[n * classes + u] = scale * (std::exp(log_p) - (here ? T(1) : T(0)));
-            break;
-          }
-          case Loss::binary_cross_entropy: {
-            const T t = static_cast<T>(batch.targets[n * classes + u]);
-            const T part = scale / static_cast<T>(classes);
-            loss += part * (std::max(z[u], T(0)) - z[u] * t + std::log1p(std::exp(-std::abs(z[u]))));
-            g[n * classes + u] = part * (T(1) / (T(1) + std::exp(-z[u])) - t);
-            break;
-          }
-          case Loss::entropy: g[n * classes + u] = -scale * std::exp(log_p) * (log_p + entropy); break;
-        }
-      }
-      loss += kind == Loss::entropy ? scale * entropy : T(0);
-    }
-    return g;
   }
 
   ModelSpec spec_;
