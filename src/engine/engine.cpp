@@ -8,7 +8,10 @@ namespace feroma {
 
 std::unique_ptr<Engine> make_engine(EngineKind kind, const ModelSpec& spec) {
   switch (kind) {
-    case EngineKind::native: return make_native_engine(spec);
+    case EngineKind::native:
+      require(!spec.script, ErrorCode::unsupported,
+              "[engine] {} is a TorchScript file, which needs the engine \"torch\"", spec.name);
+      return make_native_engine(spec);
     case EngineKind::torch: return make_torch_engine(spec);
   }
   unreachable();
@@ -28,6 +31,10 @@ void require_engine(EngineKind kind) {
     case EngineKind::torch: require_torch(); return;
   }
   unreachable();
+}
+
+ModelSpec read_script_model(const std::string& path, SampleShape input, int classes) {
+  return read_torch_script(path, input, classes);
 }
 
 void prepare_worker_thread(EngineKind kind) {

@@ -14,6 +14,8 @@ void require_torch();
 /// The libtorch engine.
 [[nodiscard]] std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec,
                                                         Precision precision = Precision::float32);
+/// A TorchScript file as a model.
+[[nodiscard]] ModelSpec read_torch_script(const std::string& path, SampleShape input, int classes);
 /// Keeps libtorch's operators on the calling thread.
 void prepare_torch_thread();
 

@@ -60,6 +60,10 @@ std::unique_ptr<Engine> make_torch_engine(const ModelSpec& spec, Precision preci
   return torch_module().make_engine(spec, precision);
 }
 
+ModelSpec read_torch_script(const std::string& path, SampleShape input, int classes) {
+  return torch_module().read_script(path, input, classes);
+}
+
 void prepare_torch_thread() { torch_module().prepare_thread(); }
 
 }  // namespace feroma

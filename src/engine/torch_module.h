@@ -14,6 +14,7 @@ enum class Precision { float32, float64 };
 struct TorchModule {
   const char* version = nullptr;  ///< of the sources it was built from; types of another version may differ
   std::unique_ptr<Engine> (*make_engine)(const ModelSpec& spec, Precision precision) = nullptr;
+  ModelSpec (*read_script)(const std::string& path, SampleShape input, int classes) = nullptr;
   void (*prepare_thread)() = nullptr;
 };
 

@@ -149,10 +149,16 @@ std::size_t latent_layer(const ModelSpec& spec, Latent latent) {
 }
 
 int latent_size(const ModelSpec& spec, Latent latent) {
+  if (spec.script) {
+    return spec.script->latent_size;
+  }
   return output_shape(spec, latent_layer(spec, latent) + 1).size();
 }
 
 std::shared_ptr<const ParamLayout> make_layout(const ModelSpec& spec) {
+  if (spec.script) {
+    return spec.script->initial->shared_layout();
+  }
   const SampleShape out = output_shape(spec, spec.layers.size());
   require(out == SampleShape{spec.classes, 1, 1}, ErrorCode::invalid_config,
           "[model] {} must end in {} logits, got {} x {} x {}", spec.name, spec.classes, out.channels, out.height,
@@ -167,6 +173,9 @@ std::shared_ptr<const ParamLayout> make_layout(const ModelSpec& spec) {
 }
 
 Parameters initialise(const ModelSpec& spec, const Rng& rng) {
+  if (spec.script) {
+    return spec.script->initial->clone();
+  }
   Parameters params(make_layout(spec));
   double bound = 0;
   for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {

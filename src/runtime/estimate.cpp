@@ -47,7 +47,7 @@ RunEstimate estimate_run(const Experiment& experiment, int threads) {
   problems.locate(experiment.given);
   problems.raise();
   const Federation federation(dataset, scenario);
-  const ModelSpec model = make_model(experiment.training.model, federation.shape(), federation.classes());
+  const ModelSpec model = experiment.model(federation.shape(), federation.classes());
   check_algorithms(experiment, model);
   const ClientShard shard = federation.shard(ClientId{0}, 1);
 

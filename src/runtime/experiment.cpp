@@ -46,7 +46,11 @@ void check_names(const Experiment& experiment, Problems& problems) {
     }
   };
   report("scenario.dataset", [&] { static_cast<void>(find_dataset(experiment.scenario.dataset)); });
-  report("training.model", [&] { static_cast<void>(make_model(experiment.training.model, {1, 32, 32}, 10)); });
+  if (!experiment.has_script_model()) {
+    report("training.model", [&] { static_cast<void>(make_model(experiment.training.model, {1, 32, 32}, 10)); });
+  } else if (experiment.training.engine == EngineChoice::native) {
+    problems.add("training.engine must be auto or torch for a TorchScript file, got \"native\"");
+  }
 }
 
 void check_simd(SimdTarget wanted, Problems& problems) {
@@ -61,11 +65,16 @@ void check_simd(SimdTarget wanted, Problems& problems) {
 
 EngineKind Experiment::engine() const {
   switch (training.engine) {
-    case EngineChoice::automatic:
+    case EngineChoice::automatic: return has_script_model() ? EngineKind::torch : EngineKind::native;
     case EngineChoice::native: return EngineKind::native;
     case EngineChoice::torch: return EngineKind::torch;
   }
   unreachable();
+}
+
+ModelSpec Experiment::model(SampleShape input, int classes) const {
+  return has_script_model() ? read_script_model(training.model, input, classes)
+                            : make_model(training.model, input, classes);
 }
 
 SimdTarget Experiment::simd() const {
@@ -78,7 +87,7 @@ Settings Experiment::resolved() const {
   write_settings(membership, "membership", settings);
   TrainingOptions concrete = training;
   if (concrete.engine == EngineChoice::automatic) {
-    concrete.engine = EngineChoice::native;
+    concrete.engine = engine() == EngineKind::torch ? EngineChoice::torch : EngineChoice::native;
   }
   concrete.simd = simd();
   write_settings(concrete, "training", settings);

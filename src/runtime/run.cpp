@@ -111,7 +111,7 @@ class Run {
         options_(options),
         stop_(stop),
         federation_(make_federation(experiment)),
-        model_(make_model(experiment.training.model, federation_->shape(), federation_->classes())),
+        model_(experiment.model(federation_->shape(), federation_->classes())),
         rng_(static_cast<std::uint64_t>(experiment.scenario.seed)),
         initial_(share(initialise(model_, rng_.derive("init")))),
         membership_(experiment.membership, experiment.scenario.clients, experiment.scenario.rounds,

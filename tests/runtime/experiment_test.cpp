@@ -1,5 +1,6 @@
 #include "feroma/runtime/experiment.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/expect_error.h"
@@ -36,6 +37,22 @@ TEST(Experiment, ResolvedConfigSpellsOutEveryTable) {
 TEST(Experiment, EngineFollowsTheConfig) {
   EXPECT_EQ(read(kMinimal).engine(), EngineKind::native);
   EXPECT_EQ(read("[training]\nengine = 'torch'\n[[algorithm]]\nname = 'fedavg'\n").engine(), EngineKind::torch);
+}
+
+TEST(Experiment, ATorchScriptFileIsForTheTorchEngine) {
+  const std::string config = "[training]\nmodel = 'mine/net.pt'\nengine = '{}'\n[[algorithm]]\nname = 'fedavg'\n";
+  const auto with = [&](std::string engine) { return read(fmt::format(fmt::runtime(config), engine)); };
+  EXPECT_EQ(with("auto").engine(), EngineKind::torch);
+  EXPECT_EQ(with("auto").resolved().at("training.engine").value, SettingValue("torch"));
+  expect_error(ErrorCode::invalid_config, "training.engine must be auto or torch for a TorchScript file",
+               [&] { return with("native").scenario.clients; });
+}
+
+TEST(Experiment, MembershipIsCheckedAgainstTheScenario) {
+  const Experiment experiment = read(std::string(kMinimal) + "[membership]\ninitial = 3\nevents = '2:+4'\n");
+  EXPECT_EQ(experiment.membership.initial, 3);
+  expect_error(ErrorCode::invalid_config, "my.toml:6: membership.initial must be <= the 5 clients that train, got 9",
+               [&] { return read(std::string(kMinimal) + "[membership]\ninitial = 9\n").scenario.clients; });
 }
 
 TEST(Experiment, AGivenLabelIsKept) {

@@ -52,6 +52,9 @@ enum class EngineKind { native, torch };
 [[nodiscard]] bool engine_available(EngineKind kind);
 /// Loads the engine's module where it has one; an `unsupported` error that says why where it cannot.
 void require_engine(EngineKind kind);
+/// Reads a TorchScript file that exports features(x) and head(z) with forward(x) = head(features(x)); what it does not
+/// keep to is an invalid_config error. Needs the torch engine.
+[[nodiscard]] ModelSpec read_script_model(const std::string& path, SampleShape input, int classes);
 /// Called once by each worker thread before it uses an engine (libtorch: one intra-op thread).
 void prepare_worker_thread(EngineKind kind);
 

@@ -66,12 +66,21 @@ using Layer = std::variant<Conv2d, Conv1d, Relu, Elu, AvgPool, MaxPool, BatchNor
 /// Which activation is called "the latent": the flattened features, or the input of the last linear layer.
 enum class Latent { flatten, penultimate };
 
-/// A model as a list of layers that every engine reads.
+/// A TorchScript file of the user's own, as the torch engine found it: features(x) is the latent, head(latent) the
+/// logits.
+struct ScriptModel {
+  std::string path;
+  int latent_size = 0;
+  ParametersPtr initial;  ///< the weights and buffers in the file
+};
+
+/// A model as a list of layers that every engine reads, or a TorchScript file that only the torch engine does.
 struct ModelSpec {
   std::string name;
   SampleShape input;
   int classes = 0;
   std::vector<Layer> layers;
+  std::shared_ptr<const ScriptModel> script = nullptr;  ///< shared: it holds the file's weights
 };
 
 /// Shape of the activation after layers[0..count), starting from the model's input. Throws when a layer cannot apply.
@@ -84,6 +93,7 @@ struct ModelSpec {
 /// Parameter names, shapes and offsets of the model, in layer order (weight, bias, then buffers).
 [[nodiscard]] std::shared_ptr<const ParamLayout> make_layout(const ModelSpec& spec);
 /// Uniform +-1/sqrt(fan_in) for weights and biases, one stream per tensor; gains 1, offsets 0, running variances 1.
+/// A TorchScript file brings its own.
 [[nodiscard]] Parameters initialise(const ModelSpec& spec, const Rng& rng);
 
 /// Rows of a pooling window of `size` columns on pictures of `height` rows.

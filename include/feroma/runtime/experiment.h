@@ -32,7 +32,7 @@ struct TrainingOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("model", self.model, anything(), "name of a model (`feroma list models`)");
+    visit("model", self.model, anything(), "name of a model (`feroma list models`), or a TorchScript file (.pt)");
     visit("engine", self.engine, anything(), "what computes; auto takes the fastest this build has");
     visit("simd", self.simd, anything(), "instruction set of our kernels; auto takes the best this machine has");
     visit("local_epochs", self.fit.local_epochs, at_least(0), "passes over local data per round");
@@ -70,6 +70,10 @@ struct Experiment {
   /// Every value spelled out, nothing left automatic: running it again gives the same bits.
   [[nodiscard]] Settings resolved() const;
   [[nodiscard]] EngineKind engine() const;
+  /// Whether the model is a TorchScript file of the user's own rather than a name we know.
+  [[nodiscard]] bool has_script_model() const { return training.model.ends_with(".pt"); }
+  /// The model for samples of this shape; a file is read and checked.
+  [[nodiscard]] ModelSpec model(SampleShape input, int classes) const;
   [[nodiscard]] SimdTarget simd() const;
 };
 

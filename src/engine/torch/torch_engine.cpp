@@ -1,24 +1,16 @@
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 
 #include "engine/checks.h"
+#include "engine/torch/script_engine.h"
+#include "engine/torch/tensors.h"
 #include "engine/torch_module.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
 namespace {
-
-/// A tensor over memory that somebody else owns; no copy. libtorch has no const tensors, so callers only read it.
-at::Tensor view_of(std::span<const float> values, at::IntArrayRef shape) {
-  return at::from_blob(const_cast<float*>(values.data()), shape, at::kFloat);
-}
-
-at::Tensor input_of(const Batch& batch) {
-  return view_of(batch.inputs, {batch.size, batch.shape.channels, batch.shape.height, batch.shape.width});
-}
 
 /// The sum over groups of `size` neighbours along `dim`; a remainder is left out.
 at::Tensor sum_neighbours(const at::Tensor& x, std::int64_t dim, std::int64_t size) {
@@ -107,41 +99,6 @@ class Walk {
   std::size_t next_ = 0;
   std::vector<at::Tensor> kept_;
 };
-
-/// One loss per sample.
-at::Tensor losses_of(const at::Tensor& logits, const Batch& batch, Loss loss) {
-  switch (loss) {
-    case Loss::cross_entropy: {
-      const at::Tensor labels = at::from_blob(const_cast<std::int32_t*>(batch.labels.data()), {batch.size}, at::kInt);
-      return at::nll_loss(at::log_softmax(logits, /*dim=*/1), labels.to(at::kLong), /*weight=*/{}, at::Reduction::None);
-    }
-    case Loss::binary_cross_entropy: {
-      const at::Tensor targets = view_of(batch.targets, {batch.size, logits.size(1)}).to(logits.scalar_type());
-      return at::binary_cross_entropy_with_logits(logits, targets, /*weight=*/{}, /*pos_weight=*/{},
-                                                  at::Reduction::None)
-          .mean(1);
-    }
-    case Loss::entropy: {
-      const at::Tensor log_p = at::log_softmax(logits, /*dim=*/1);
-      return -(log_p.exp() * log_p).sum(1);
-    }
-  }
-  unreachable();
-}
-
-at::Tensor mean_loss(const at::Tensor& logits, const Batch& batch, Loss loss) {
-  const at::Tensor losses = losses_of(logits, batch, loss);
-  if (batch.weights.empty()) {
-    return losses.mean();
-  }
-  return (losses * view_of(batch.weights, {batch.size})).sum() / batch.size;
-}
-
-std::vector<float> values_of(const at::Tensor& tensor) {
-  const at::Tensor dense = tensor.to(at::kFloat).contiguous();
-  const float* first = dense.data_ptr<float>();
-  return {first, first + dense.numel()};
-}
 
 /// Computes in float32, or in float64 from the same float32 numbers where an oracle must be exact.
 class TorchEngine final : public Engine {
@@ -234,6 +191,11 @@ void use_one_thread() { at::set_num_threads(1); }
 
 std::unique_ptr<Engine> make_engine_on_one_thread(const ModelSpec& spec, Precision precision) {
   use_one_thread();
+  if (spec.script) {
+    require(precision == Precision::float32, ErrorCode::unsupported,
+            "[engine] a TorchScript file computes in its own precision, float32");
+    return make_script_engine(spec);
+  }
   return std::make_unique<TorchEngine>(spec, precision);
 }
 
@@ -241,7 +203,7 @@ std::unique_ptr<Engine> make_engine_on_one_thread(const ModelSpec& spec, Precisi
 }  // namespace feroma
 
 extern "C" [[gnu::visibility("default")]] const feroma::TorchModule* feroma_torch_module() {
-  static constexpr feroma::TorchModule kModule{FEROMA_VERSION, feroma::make_engine_on_one_thread,
+  static constexpr feroma::TorchModule kModule{FEROMA_VERSION, feroma::make_engine_on_one_thread, feroma::read_script,
                                                feroma::use_one_thread};
   return &kModule;
 }
