@@ -128,15 +128,15 @@ void add_preview_command(CLI::App& data) {
   command->add_option("--out", arguments->png, "PNG file (default: <config stem>-preview.png)");
   command->add_option("--html", arguments->html, "the sheet, its ids and counts as one page");
   command->add_option("--clients", arguments->clients, "most clients to show, the first ones")
-      ->check(CLI::Range(1, 1000))
+      ->check(CLI::Range(1, 100))
       ->option_text(fmt::format("N [{}]", defaults.clients));
   command
       ->add_option("--rounds", arguments->stages,
                    "most columns; rounds between two drifts share one, and the last is always shown")
-      ->check(CLI::Range(1, 1000))
+      ->check(CLI::Range(1, 100))
       ->option_text(fmt::format("N [{}]", defaults.stages));
   command->add_option("--samples", arguments->samples, "samples in each cell")
-      ->check(CLI::Range(0, 100))
+      ->check(CLI::Range(0, 20))
       ->option_text(fmt::format("N [{}]", defaults.samples));
   command->add_flag("--force", arguments->force, "replace files that exist");
   add_format_option(*command, arguments->format);

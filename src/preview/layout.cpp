@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "feroma/preview/sheet.h"
 #include "feroma/preview/text.h"
@@ -16,6 +17,8 @@ constexpr int kHistogramHeight = 28;
 constexpr int kLeastInnerWidth = 104;
 /// More labels than this share a bar.
 constexpr int kMostBars = 200;
+/// About 200 MB of memory; no viewer is comfortable with more.
+constexpr std::int64_t kMostPixels = 60'000'000;
 
 void lay_out_cell(SheetLayout& layout, const Preview& preview) {
   const PreviewCell& first = preview.rows.front().stages.front();
@@ -95,6 +98,9 @@ SheetLayout sheet_layout(const Preview& preview) {
                                  text_width(kHowToRead, kBody)});
   layout.width = std::max(layout.width, static_cast<int>(std::ceil(title)) + 2 * kMargin);
   lay_out_legend(layout, preview);
+  require(std::int64_t{layout.width} * layout.height <= kMostPixels, ErrorCode::invalid_config,
+          "[preview] a sheet must have at most {} pixels, got {} x {}; show fewer clients, stages or samples",
+          kMostPixels, layout.width, layout.height);
   return layout;
 }
 

@@ -7,6 +7,7 @@
 
 #include "feroma/preview/png.h"
 #include "src/preview/palette.h"
+#include "tests/expect_error.h"
 #include "tests/preview/toy_scenario.h"
 
 namespace feroma {
@@ -149,6 +150,12 @@ TEST(Sheet, HundredsOfLabelsFit) {
   const SheetLayout layout = sheet_layout(preview);
   EXPECT_LT(layout.histogram.width, 300) << "neighbours share a bar";
   EXPECT_GT(draw_sheet(preview).width(), 0);
+}
+
+TEST(Sheet, RefusesToBeHuge) {
+  Preview preview = make_preview(toy_federation(Shift::covariate), {.clients = 1, .stages = 1, .samples = 1});
+  preview.rows.resize(100'000, preview.rows.front());
+  expect_error(ErrorCode::invalid_config, "show fewer clients", [&] { return draw_sheet(preview); });
 }
 
 TEST(Sheet, HasTheSameBytesTwice) {
