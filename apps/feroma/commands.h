@@ -13,6 +13,8 @@ void add_run_command(CLI::App& app);
 void add_list_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+/// Part of `feroma data`.
+void add_preview_command(CLI::App& data);
 
 /// The shared `--format text|json` option of everything that prints a table.
 void add_format_option(CLI::App& command, Format& format);

@@ -114,7 +114,7 @@ CLI::App* add_subcommand(CLI::App& parent, const std::string& name, const std::s
 }  // namespace
 
 void add_data_command(CLI::App& app) {
-  CLI::App* data = app.add_subcommand("data", "datasets: what exists, fetch and verify, describe");
+  CLI::App* data = app.add_subcommand("data", "datasets: what exists, fetch and verify, describe, preview");
   data->require_subcommand(1);
   data->footer("Example:\n  feroma data get mnist");
 
@@ -131,6 +131,7 @@ void add_data_command(CLI::App& app) {
                                           "feroma data info fmnist", info, show_info);
   info_command->add_option("name", info->name, "name of the dataset")->required();
   info_command->add_option("--dir", info->folder, "folder with the dataset's files; default: the usual places");
+  add_preview_command(*data);
 }
 
 }  // namespace feroma::cli

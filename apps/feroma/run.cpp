@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "config.h"
 #include "feroma/core/options.h"
 #include "feroma/core/settings.h"
 #include "feroma/core/simd.h"
@@ -30,8 +31,7 @@ void request_stop(int) {
 }
 
 struct RunArguments {
-  std::string config;
-  std::vector<std::string> overrides;
+  ConfigArguments config;
   std::string out;
   bool resume = false;
   bool overwrite = false;
@@ -67,10 +67,7 @@ void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, F
 }
 
 void run(const RunArguments& arguments) {
-  Settings settings = load_settings(arguments.config);
-  for (const std::string& assignment : arguments.overrides) {
-    apply_override(settings, assignment);
-  }
+  Settings settings = load_config(arguments.config);
   if (!arguments.simd.empty()) {
     settings["training.simd"] = {arguments.simd, "--simd"};
   }
@@ -87,8 +84,9 @@ void run(const RunArguments& arguments) {
   }
   Progress progress(std::move(labels));
   RunOptions options;
-  options.out = arguments.out.empty() ? std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()
-                                      : std::filesystem::path(arguments.out);
+  options.out = arguments.out.empty()
+                    ? std::filesystem::path("runs") / std::filesystem::path(arguments.config.file).stem()
+                    : std::filesystem::path(arguments.out);
   options.existing =
       arguments.resume ? Existing::resume : (arguments.overwrite ? Existing::overwrite : Existing::refuse);
   options.threads = threads;
@@ -132,9 +130,7 @@ std::string known_simd(const std::string& name) {
 void add_run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run one scenario with one or more algorithms");
   auto arguments = std::make_shared<RunArguments>();
-  command->add_option("CONFIG", arguments->config, "Scenario file (feroma init writes one)")->required();
-  command->add_option("--set", arguments->overrides, "Override a key, e.g. --set scenario.level=low (repeatable)")
-      ->allow_extra_args(false);
+  add_config_options(*command, arguments->config);
   command->add_option("--out", arguments->out, "Run directory (default: runs/<config stem>)");
   CLI::Option* resume = command->add_flag("--resume", arguments->resume, "Go on with an interrupted run");
   command->add_flag("--overwrite", arguments->overwrite, "Replace an existing run")->excludes(resume);
