@@ -53,19 +53,25 @@ std::size_t entries_in(const fs::path& folder) {
 TEST(Catalog, KnowsEachDatasetByItsName) {
   for (const DatasetEntry& entry : known_datasets()) {
     EXPECT_EQ(&find_dataset(entry.name), &entry);
-    EXPECT_EQ(entry.files.size(), 4U);
+    EXPECT_NE(entry.read, nullptr) << entry.name;
+    EXPECT_EQ(entry.files.empty(), entry.holds != nullptr) << entry.name << " must be recognised in one way";
     for (const DatasetFile& file : entry.files) {
-      EXPECT_EQ(file.sha256.size(), 64U);
+      EXPECT_TRUE(file.sha256.empty() || file.sha256.size() == 64U);
+      EXPECT_TRUE(file.md5.empty() || file.md5.size() == 32U);
     }
-    EXPECT_FALSE(detail::origin_of(entry.name).mirrors.empty());
+    const detail::DatasetOrigin& origin = detail::origin_of(entry.name);
+    EXPECT_EQ(!origin.by_hand.empty(), origin.mirrors.empty() && origin.npm_package.empty())
+        << entry.name << " must be had in some way";
   }
 }
 
 TEST(Catalog, SuggestsTheNearestName) {
   const Error error = error_of([] { (void)find_dataset("fminst"); });
   EXPECT_EQ(error.code(), ErrorCode::invalid_config);
-  EXPECT_STREQ(error.what(),
-               "[dataset] the name must be one of mnist, fmnist, got \"fminst\"; did you mean \"fmnist\"?");
+  EXPECT_STREQ(
+      error.what(),
+      "[dataset] the name must be one of mnist, fmnist, emnist, cifar10, cifar100, uci-har, office-home, pacs, "
+      "chexpert, nih-chestxray64, got \"fminst\"; did you mean \"fmnist\"?");
 }
 
 TEST(Catalog, TheUserFolderFollowsTheEnvironment) {
@@ -102,6 +108,15 @@ TEST(Catalog, AMissingDatasetSaysHowToGetIt) {
   EXPECT_EQ(error.code(), ErrorCode::io);
   EXPECT_EQ(error.what(), "[dataset] fmnist must be on this machine, got nothing in " + scratch.path().string() +
                               "; run `apt install dataset-fashion-mnist` or `feroma data get fmnist`");
+}
+
+TEST(Catalog, DataThatMayNotBePassedOnSayWhatToDo) {
+  const test::ScratchFolder scratch;
+  const Environment data("FEROMA_DATA", scratch.path().string());
+  const Error error = error_of([] { (void)fetch_dataset("chexpert", [](std::string_view) {}); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_NE(std::string(error.what()).find("accept Stanford's terms"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find((scratch.path() / "chexpert").string()), std::string::npos) << error.what();
 }
 
 class Install : public testing::Test {
