@@ -8,7 +8,6 @@
 #include "data/byte_source.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
-#include "feroma/data/idx.h"
 
 namespace feroma {
 namespace detail {
@@ -16,18 +15,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file's uncompressed content, if it is what the catalogue says.
-std::vector<std::uint8_t> verified(const DatasetFile& file, const Bytes& bytes) {
-  std::vector<std::uint8_t> content = uncompressed(bytes, std::string(file.name), kMaxIdxValues);
-  const auto require_digest = [&](std::string_view kind, std::string_view official, const auto& digest) {
-    if (!official.empty()) {
-      const std::string got = digest(std::as_bytes(std::span(content)));
-      require(got == official, ErrorCode::invalid_data, "[dataset] {} must have {} {}, got {}", file.name, kind,
-              official, got);
-    }
-  };
-  require_digest("SHA-256", file.sha256, sha256);
-  require_digest("MD5", file.md5, md5);
+/// Larger than any official file; whatever inflates to more is not one of them.
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 28;
+
+void require_digest(const DatasetFile& file, std::string_view kind, std::string_view official, const std::string& got) {
+  require(got == official, ErrorCode::invalid_data, "[dataset] {} must have {} {}, got {}", file.name, kind, official,
+          got);
+}
+
+/// The file's uncompressed content, if it is what the catalogue says. One checksum is enough for a file that was
+/// installed by us; a new one must have all that are published.
+std::vector<std::uint8_t> verified(const DatasetFile& file, const Bytes& bytes, bool is_new) {
+  std::vector<std::uint8_t> content = uncompressed(bytes, std::string(file.name), kMaxFileBytes);
+  const auto view = std::as_bytes(std::span(content));
+  if (!file.sha256.empty()) {
+    require_digest(file, "SHA-256", file.sha256, sha256(view));
+  }
+  if (!file.md5.empty() && (is_new || file.sha256.empty())) {
+    require_digest(file, "MD5", file.md5, md5(view));
+  }
   return content;
 }
 
@@ -65,7 +71,7 @@ void install_dataset(const DatasetEntry& entry, const fs::path& target,
   const fs::path folder = staging.path() / entry.name;
   make_writable_folder(folder);
   for (const DatasetFile& file : entry.files) {
-    const std::vector<std::uint8_t> content = verified(file, obtain(file));
+    const std::vector<std::uint8_t> content = verified(file, obtain(file), /*is_new=*/true);
     write_file_atomically(folder / file.name, std::as_bytes(std::span(content)));
   }
   replace_folder(folder, target);
@@ -82,7 +88,7 @@ std::vector<std::string> altered_files(const DatasetEntry& entry, const std::fil
     }
     // A file too damaged to parse is an answer to the question, not a reason to stop asking it.
     try {
-      (void)detail::verified(entry.files[i], read_file(paths[i]));
+      (void)detail::verified(entry.files[i], read_file(paths[i]), /*is_new=*/false);
     } catch (const Error&) {
       altered.push_back(paths[i].string());
     }

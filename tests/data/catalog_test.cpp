@@ -155,6 +155,20 @@ TEST_F(Install, LeavesNothingBehindWhenAChecksumDiffers) {
   EXPECT_EQ(entries_in(scratch_.path()), 0U);
 }
 
+TEST_F(Install, ChecksEveryPublishedChecksum) {
+  entry_.files[1].md5 = "00000000000000000000000000000000";
+  const Error error = error_of([this] { install(); });
+  EXPECT_EQ(std::string(error.what()).find("[dataset] b must have MD5 00000000"), 0U) << error.what();
+  const std::string digest = md5(b_);
+  entry_.files[1].md5 = digest;
+  install();
+  entry_.files[1].sha256 = "";
+  entry_.files[1].md5 = "00000000000000000000000000000000";
+  EXPECT_EQ(altered_files(entry_, target()), std::vector<std::string>{(target() / "b").string()});
+  entry_.files[1].md5 = "";
+  EXPECT_TRUE(altered_files(entry_, target()).empty()) << "without a published checksum there is nothing to compare";
+}
+
 TEST_F(Install, ReplacesADamagedFolder) {
   fs::create_directories(target());
   std::ofstream(target() / "a") << "damaged";
