@@ -47,6 +47,7 @@ TEST(Csv, RefusesRaggedRowsByLine) {
 TEST(Csv, RefusesTextThatIsNotUtf8) {
   refuses("a,b\n1,\xe9\n", "t.csv:2: the text must be UTF-8, got byte e9 at offset 6");
   refuses("a\n\xc0\xaf\n", "must be UTF-8");          // an overlong slash
+  refuses("a\n\xe0\x80\xaf\n", "must be UTF-8");      // the same slash in three bytes
   refuses("a\n\xed\xa0\x80\n", "must be UTF-8");      // half of a surrogate pair
   refuses("a\n\xf4\x90\x80\x80\n", "must be UTF-8");  // beyond Unicode
   EXPECT_EQ(parse_csv("a\n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n", "t.csv").rows(), 1U);
