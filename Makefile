@@ -3,6 +3,7 @@ JOBS ?= $(shell nproc)
 RELEASE := build/release
 FEROMA := $(RELEASE)/bin/feroma
 DEMO_RUN := runs/demo
+FUZZ_SECONDS ?= 60
 # ccache is used where it is installed and never required.
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
@@ -12,7 +13,7 @@ build = cmake --build build/$(1) --parallel $(JOBS)
 check = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-neon bench format format-check layers lint setup setup-all fresh-check clean
+.PHONY: help demo test test-all test-neon bench fuzz format format-check layers lint setup setup-all fresh-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +54,15 @@ bench: ## build and run the micro benchmarks (BENCH_FLAGS go to each of them)
 	$(call configure,release)
 	$(call build,release) --target benchmarks
 	@for bench in $(RELEASE)/bench/*_bench; do echo "== $$bench"; $$bench $(BENCH_FLAGS) || exit 1; done
+
+fuzz: ## feed the file parsers mutated inputs for FUZZ_SECONDS each (default 60), under AddressSanitizer
+	scripts/setup all
+	$(call configure,fuzz)
+	$(call build,fuzz) --target fuzzers
+	@for target in idx npy npz csv cifar png jpeg toml; do \
+	  echo "== $$target"; mkdir -p build/fuzz/found/$$target; \
+	  build/fuzz/bin/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -print_final_stats=0 \
+	    -artifact_prefix=build/fuzz/$$target- build/fuzz/found/$$target fuzz/corpus/$$target || exit 1; done
 
 format: ## lay out every C++ file with clang-format
 	tools/format-check --fix

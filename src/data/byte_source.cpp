@@ -12,8 +12,6 @@
 namespace feroma::detail {
 namespace {
 
-/// Deflate cannot do better than 258 bytes for 2 bits, about 1032 to 1.
-constexpr std::size_t kBestDeflateRatio = 1032;
 /// Bit 4 makes zlib expect a gzip header and verify its trailer.
 constexpr int kGzipWindowBits = MAX_WBITS + 16;
 
@@ -92,7 +90,7 @@ std::size_t ByteSource::most_left() const {
 void ByteSource::expect_end() {
   const std::size_t end = offset_;
   std::array<std::uint8_t, 1> extra{};
-  require(read(extra) == 0, ErrorCode::invalid_data, "[idx] {}: the file must end after {} bytes, got trailing bytes",
+  require(read(extra) == 0, ErrorCode::invalid_data, "[file] {}: the file must end after {} bytes, got trailing bytes",
           name_, end);
   if (inflater_) {
     require(inflater_->ended, ErrorCode::invalid_data,
@@ -101,6 +99,26 @@ void ByteSource::expect_end() {
             "[gzip] {}: the file must end with its gzip stream, got {} trailing bytes", name_,
             inflater_->stream.avail_in);
   }
+}
+
+std::vector<std::uint8_t> uncompressed(std::span<const std::byte> bytes, const std::string& name,
+                                       std::size_t max_bytes) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  ByteSource source(bytes, name);
+  std::vector<std::uint8_t> content;
+  while (true) {
+    const std::size_t before = content.size();
+    content.resize(before + std::min(kPiece, std::max<std::size_t>(source.most_left(), 1)));
+    const std::size_t got = source.read(std::span(content).subspan(before));
+    content.resize(before + got);
+    require(content.size() <= max_bytes, ErrorCode::invalid_data, "[file] {}: must hold at most {} bytes, got more",
+            name, max_bytes);
+    if (got == 0) {
+      break;
+    }
+  }
+  source.expect_end();
+  return content;
 }
 
 }  // namespace feroma::detail

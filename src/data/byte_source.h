@@ -5,8 +5,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace feroma::detail {
+
+/// Deflate cannot do better than 258 bytes for 2 bits, about 1032 to 1: what a small file declares can be no larger.
+inline constexpr std::size_t kBestDeflateRatio = 1032;
 
 /// The uncompressed content of a plain or gzip buffer, read piece by piece so that nobody has to trust its size.
 class ByteSource {
@@ -36,5 +40,9 @@ class ByteSource {
   std::size_t offset_ = 0;
   std::unique_ptr<Inflater> inflater_;  ///< null for a plain file
 };
+
+/// The whole content of a plain or gzip buffer, which must have at most `max_bytes`.
+[[nodiscard]] std::vector<std::uint8_t> uncompressed(std::span<const std::byte> bytes, const std::string& name,
+                                                     std::size_t max_bytes);
 
 }  // namespace feroma::detail

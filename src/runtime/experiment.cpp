@@ -45,7 +45,7 @@ void check_names(const Experiment& experiment, Problems& problems) {
       problems.add("{}: {}", key, error.what());
     }
   };
-  report("scenario.dataset", [&] { static_cast<void>(find_dataset(experiment.scenario.dataset)); });
+  report("scenario.dataset", [&] { check_dataset_name(experiment.scenario.dataset); });
   if (!experiment.has_script_model()) {
     report("training.model", [&] { static_cast<void>(make_model(experiment.training.model, {1, 32, 32}, 10)); });
   } else if (experiment.training.engine == EngineChoice::native) {

@@ -53,19 +53,25 @@ std::size_t entries_in(const fs::path& folder) {
 TEST(Catalog, KnowsEachDatasetByItsName) {
   for (const DatasetEntry& entry : known_datasets()) {
     EXPECT_EQ(&find_dataset(entry.name), &entry);
-    EXPECT_EQ(entry.files.size(), 4U);
+    EXPECT_NE(entry.read, nullptr) << entry.name;
+    EXPECT_EQ(entry.files.empty(), entry.holds != nullptr) << entry.name << " must be recognised in one way";
     for (const DatasetFile& file : entry.files) {
-      EXPECT_EQ(file.sha256.size(), 64U);
+      EXPECT_TRUE(file.sha256.empty() || file.sha256.size() == 64U);
+      EXPECT_TRUE(file.md5.empty() || file.md5.size() == 32U);
     }
-    EXPECT_FALSE(detail::origin_of(entry.name).mirrors.empty());
+    const detail::DatasetOrigin& origin = detail::origin_of(entry.name);
+    EXPECT_EQ(!origin.by_hand.empty(), origin.mirrors.empty() && origin.npm_package.empty())
+        << entry.name << " must be had in some way";
   }
 }
 
 TEST(Catalog, SuggestsTheNearestName) {
   const Error error = error_of([] { (void)find_dataset("fminst"); });
   EXPECT_EQ(error.code(), ErrorCode::invalid_config);
-  EXPECT_STREQ(error.what(),
-               "[dataset] the name must be one of mnist, fmnist, got \"fminst\"; did you mean \"fmnist\"?");
+  EXPECT_STREQ(
+      error.what(),
+      "[dataset] the name must be one of mnist, fmnist, emnist, cifar10, cifar100, uci-har, office-home, pacs, "
+      "chexpert, nih-chestxray64, got \"fminst\"; did you mean \"fmnist\"?");
 }
 
 TEST(Catalog, TheUserFolderFollowsTheEnvironment) {
@@ -104,6 +110,15 @@ TEST(Catalog, AMissingDatasetSaysHowToGetIt) {
                               "; run `apt install dataset-fashion-mnist` or `feroma data get fmnist`");
 }
 
+TEST(Catalog, DataThatMayNotBePassedOnSayWhatToDo) {
+  const test::ScratchFolder scratch;
+  const Environment data("FEROMA_DATA", scratch.path().string());
+  const Error error = error_of([] { (void)fetch_dataset("chexpert", [](std::string_view) {}); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_NE(std::string(error.what()).find("accept Stanford's terms"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find((scratch.path() / "chexpert").string()), std::string::npos) << error.what();
+}
+
 class Install : public testing::Test {
  protected:
   Install() {
@@ -138,6 +153,20 @@ TEST_F(Install, LeavesNothingBehindWhenAChecksumDiffers) {
   EXPECT_EQ(error.code(), ErrorCode::invalid_data);
   EXPECT_EQ(std::string(error.what()).find("[dataset] b must have SHA-256 " + digest_b_), 0U) << error.what();
   EXPECT_EQ(entries_in(scratch_.path()), 0U);
+}
+
+TEST_F(Install, ChecksEveryPublishedChecksum) {
+  entry_.files[1].md5 = "00000000000000000000000000000000";
+  const Error error = error_of([this] { install(); });
+  EXPECT_EQ(std::string(error.what()).find("[dataset] b must have MD5 00000000"), 0U) << error.what();
+  const std::string digest = md5(b_);
+  entry_.files[1].md5 = digest;
+  install();
+  entry_.files[1].sha256 = "";
+  entry_.files[1].md5 = "00000000000000000000000000000000";
+  EXPECT_EQ(altered_files(entry_, target()), std::vector<std::string>{(target() / "b").string()});
+  entry_.files[1].md5 = "";
+  EXPECT_TRUE(altered_files(entry_, target()).empty()) << "without a published checksum there is nothing to compare";
 }
 
 TEST_F(Install, ReplacesADamagedFolder) {

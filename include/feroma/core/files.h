@@ -28,5 +28,7 @@ void remove_unfinished_writes(const std::filesystem::path& folder);
 void make_writable_folder(const std::filesystem::path& path);
 /// SHA-256 as 64 lower-case hex digits.
 [[nodiscard]] std::string sha256(std::span<const std::byte> bytes);
+/// MD5 as 32 lower-case hex digits: what older datasets publish; it says "same file", not "nobody meddled".
+[[nodiscard]] std::string md5(std::span<const std::byte> bytes);
 
 }  // namespace feroma

@@ -1,0 +1,6 @@
+#include "feroma/data/idx.h"
+#include "fuzz/guard.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return feroma::fuzz::guarded([&] { (void)feroma::parse_idx(feroma::fuzz::bytes_of(data, size), "input"); });
+}

@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "data/own_dataset.h"
+#include "data/sample_arrays.h"
+#include "feroma/core/error.h"
+#include "feroma/data/csv.h"
+#include "feroma/data/picture.h"
+#include "feroma/data/split.h"
+
+namespace feroma::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What both splits must agree on: the meaning of words in the label, domain and owner columns.
+struct Vocabulary {
+  std::vector<std::string> classes;
+  std::vector<std::string> domains;
+  std::map<std::string, std::int32_t, std::less<>> owners;
+};
+
+std::string joined_cells(const CsvTable& table, std::size_t row, const std::vector<std::string>& columns) {
+  std::string name;
+  for (const std::string& column : columns) {
+    name += fmt::format("{}{}", name.empty() ? "" : "/", table.cell(row, table.column(column)));
+  }
+  return name;
+}
+
+/// The distinct values of some columns over all tables, sorted.
+std::vector<std::string> distinct(const std::vector<CsvTable>& tables, const std::vector<std::string>& columns) {
+  std::set<std::string> values;
+  for (const CsvTable& table : tables) {
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      values.insert(joined_cells(table, row, columns));
+    }
+  }
+  return {values.begin(), values.end()};
+}
+
+std::int32_t place_in(const std::vector<std::string>& names, std::string_view value, const CsvTable& table,
+                      std::size_t row, std::string_view column) {
+  const auto found = std::find(names.begin(), names.end(), value);
+  require(found != names.end(), ErrorCode::invalid_data, "[csv] {}:{}: column \"{}\" must be one of {}, got \"{}\"",
+          table.name(), table.line(row), column, fmt::join(names, ", "), value);
+  return static_cast<std::int32_t>(found - names.begin());
+}
+
+void append_label_(Samples& samples, const CsvTable& table, std::size_t row, const OwnDatasetOptions& own,
+                   const Vocabulary& words, int classes) {
+  const std::vector<std::string> columns = split_list(own.label_column);
+  if (columns.size() > 1) {
+    samples.labels.push_back(0);
+    for (const std::string& column : columns) {
+      const std::int64_t value = table.integer(row, table.column(column));
+      require(value == 0 || value == 1, ErrorCode::invalid_data, "[csv] {}:{}: column \"{}\" must be 0 or 1, got {}",
+              table.name(), table.line(row), column, value);
+      samples.targets.push_back(static_cast<std::uint8_t>(value));
+    }
+    return;
+  }
+  const std::size_t column = table.column(columns.front());
+  if (!words.classes.empty()) {
+    samples.labels.push_back(place_in(words.classes, table.cell(row, column), table, row, columns.front()));
+    return;
+  }
+  const std::int64_t label = table.integer(row, column);
+  require(label >= 0 && label < classes, ErrorCode::invalid_data, "[csv] {}:{}: column \"{}\" must be in 0..{}, got {}",
+          table.name(), table.line(row), columns.front(), classes - 1, label);
+  samples.labels.push_back(static_cast<std::int32_t>(label));
+}
+
+/// The columns that hold numbers: the listed ones, or all that nothing else claims.
+std::vector<std::size_t> input_columns(const CsvTable& table, const OwnDatasetOptions& own) {
+  std::vector<std::size_t> columns;
+  for (const std::string& column : split_list(own.input_columns)) {
+    columns.push_back(table.column(column));
+  }
+  if (!columns.empty()) {
+    return columns;
+  }
+  std::set<std::string> claimed{own.owner_column, own.picture_column};
+  for (const std::string& list : {own.label_column, own.domain_columns}) {
+    for (const std::string& column : split_list(list)) {
+      claimed.insert(column);
+    }
+  }
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    if (!claimed.contains(table.columns()[i])) {
+      columns.push_back(i);
+    }
+  }
+  require(!columns.empty(), ErrorCode::invalid_data, "[csv] {}: must have columns of numbers, got none", table.name());
+  return columns;
+}
+
+void append_inputs_(Samples& samples, const CsvTable& table, const fs::path& folder, const OwnDatasetOptions& own) {
+  if (!own.picture_column.empty()) {
+    samples.shape = {.channels = own.channels, .height = own.image_size, .width = own.image_size};
+    const std::size_t column = table.column(own.picture_column);
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const fs::path path = own_file(folder, own.picture_column, std::string(table.cell(row, column)));
+      append_picture_file_(samples.pixels, path, own.channels, own.image_size, own.image_size);
+    }
+    return;
+  }
+  const std::vector<std::size_t> columns = input_columns(table, own);
+  samples.shape = own.shape.empty() ? SampleShape{.channels = 1, .height = 1, .width = static_cast<int>(columns.size())}
+                                    : parse_shape(own.shape, "dataset.shape");
+  require(static_cast<std::size_t>(samples.shape.size()) == columns.size(), ErrorCode::invalid_data,
+          "[csv] {}: dataset.shape must have the {} values of a row, got {}", table.name(), columns.size(),
+          samples.shape.size());
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    for (const std::size_t column : columns) {
+      samples.values.push_back(static_cast<float>(table.number(row, column)));
+    }
+  }
+}
+
+Samples read_table(const CsvTable& table, const fs::path& folder, const OwnDatasetOptions& own, Vocabulary& words,
+                   int classes) {
+  require(table.rows() > 0, ErrorCode::invalid_data, "[csv] {}: must have at least one row, got none", table.name());
+  Samples samples;
+  append_inputs_(samples, table, folder, own);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    append_label_(samples, table, row, own, words, classes);
+    if (!words.domains.empty()) {
+      const std::string name = joined_cells(table, row, split_list(own.domain_columns));
+      samples.domains.push_back(place_in(words.domains, name, table, row, own.domain_columns));
+    }
+    if (!own.owner_column.empty()) {
+      const std::string owner(table.cell(row, table.column(own.owner_column)));
+      const auto next = static_cast<std::int32_t>(words.owners.size());
+      samples.owners.push_back(words.owners.emplace(owner, next).first->second);
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+Dataset read_own_table(const fs::path& folder, const OwnDatasetOptions& own) {
+  std::vector<CsvTable> tables;
+  tables.push_back(read_csv(own_file(folder, "dataset.file", own.file)));
+  if (!own.test_file.empty()) {
+    tables.push_back(read_csv(own_file(folder, "dataset.test_file", own.test_file)));
+  }
+  const std::vector<std::string> label_columns = split_list(own.label_column);
+  Vocabulary words;
+  words.domains = split_list(own.domain_names);
+  if (words.domains.empty() && !own.domain_columns.empty()) {
+    words.domains = distinct(tables, split_list(own.domain_columns));
+  }
+  words.classes = split_list(own.class_names);
+  Dataset dataset;
+  if (label_columns.size() > 1) {
+    dataset.classes = static_cast<int>(label_columns.size());
+    dataset.class_names = label_columns;
+  } else {
+    if (words.classes.empty() && own.classes == 0) {
+      words.classes = distinct(tables, label_columns);
+    }
+    dataset.classes = words.classes.empty() ? own.classes : static_cast<int>(words.classes.size());
+    dataset.class_names = words.classes;
+  }
+  dataset.domain_names = words.domains;
+  Samples all = read_table(tables.front(), folder, own, words, dataset.classes);
+  if (tables.size() == 1) {
+    split_(dataset, all, own.split == OwnSplit::owner ? SplitRule::owner : SplitRule::group, own.test_fraction);
+  } else {
+    dataset.train = std::move(all);
+    dataset.test = read_table(tables.back(), folder, own, words, dataset.classes);
+  }
+  return dataset;
+}
+
+}  // namespace feroma::detail

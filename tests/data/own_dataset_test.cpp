@@ -1,0 +1,168 @@
+#include "src/data/own_dataset.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "feroma/core/files.h"
+#include "feroma/core/npy.h"
+#include "tests/data/idx_bytes.h"
+#include "tests/data/picture_bytes.h"
+#include "tests/data/synthetic.h"
+#include "tests/data/zip_bytes.h"
+#include "tests/expect_error.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OwnDataset : public testing::Test {
+ protected:
+  void describe(const std::string& text) const { put("dataset.toml", "[dataset]\n" + text); }
+  void put(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  void put(const std::string& name, const Bytes& bytes) const {
+    put(name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  void put_floats(const std::string& name, const std::vector<float>& values,
+                  const std::vector<std::int64_t>& shape) const {
+    put(name, npy_bytes(values, shape));
+  }
+  [[nodiscard]] std::shared_ptr<const Dataset> load() const { return load_dataset(folder_.string(), ""); }
+  void refuses(ErrorCode code, std::string_view part) const {
+    expect_error(code, part, [&] { return load(); });
+  }
+
+  test::ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
+};
+
+TEST_F(OwnDataset, ArraysWithTheirOwnTestFiles) {
+  describe(
+      "name = \"mine\"\nkind = \"npy\"\ninputs = \"x.npy\"\nlabels = \"y.npy\"\ndomains = \"d.npy\"\n"
+      "test_inputs = \"tx.npy\"\ntest_labels = \"ty.npy\"\ntest_domains = \"d1.npy\"\nshape = \"2x1x2\"\n"
+      "class_names = \"no, yes\"\n");
+  put_floats("x.npy", {1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
+  put_floats("y.npy", {0, 1}, {2});
+  put_floats("d.npy", {1, 0}, {2});
+  put_floats("tx.npy", {1, 2, 3, 4}, {1, 2, 2});
+  put_floats("ty.npy", {1}, {1});
+  put_floats("d1.npy", {0}, {1});
+  const auto dataset = load();
+  EXPECT_EQ(dataset->name, "mine");
+  EXPECT_EQ(dataset->train.shape, (SampleShape{2, 1, 2}));
+  EXPECT_EQ(dataset->train.values[4], 5);
+  EXPECT_EQ(dataset->test.labels, std::vector<std::int32_t>{1});
+  EXPECT_EQ(dataset->class_names, (std::vector<std::string>{"no", "yes"}));
+  EXPECT_EQ(dataset->domain_names, (std::vector<std::string>{"0", "1"}));
+}
+
+TEST_F(OwnDataset, OneNpzWithSeveralLabelsPerSample) {
+  describe("kind = \"npz\"\nfile = \"all.npz\"\ninputs = \"x\"\nlabels = \"y\"\ntest_fraction = 0.5\n");
+  const std::vector<std::int64_t> wide{4, 2};
+  put("all.npz", test::zip_bytes({{"x.npy", npy_bytes(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, wide)},
+                                  {"y.npy", npy_bytes(std::vector<float>{1, 0, 0, 1, 1, 1, 0, 0}, wide)}}));
+  const auto dataset = load();
+  EXPECT_TRUE(dataset->train.multi_label());
+  EXPECT_EQ(dataset->classes, 2);
+  EXPECT_EQ(dataset->train.count(), 2U);
+  describe("kind = \"npz\"\nfile = \"all.npz\"\ninputs = \"x\"\nlabels = \"z\"\n");
+  refuses(ErrorCode::invalid_data, "dataset.labels must be one of x, y, got \"z\"");
+}
+
+TEST_F(OwnDataset, IdxFiles) {
+  describe("kind = \"idx\"\ninputs = \"x\"\nlabels = \"y.gz\"\n");
+  put("x", test::idx_bytes({4, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  put("y.gz", test::gzip(test::idx_bytes({4}, {0, 0, 1, 1})));
+  const auto dataset = load();
+  EXPECT_EQ(dataset->train.pixels.size(), 4U);
+  EXPECT_EQ(dataset->test.count(), 2U);
+}
+
+TEST_F(OwnDataset, ATableOfNumbersWithDomainsAndOwners) {
+  describe(
+      "kind = \"csv\"\nfile = \"all.csv\"\nlabel_column = \"species\"\ndomain_columns = \"site, year\"\n"
+      "owner_column = \"who\"\nsplit = \"owner\"\ntest_fraction = 0.5\n");
+  put("all.csv",
+      "w,h,species,site,year,who\n1,2,cat,north,1,ann\n3,4,dog,south,1,bob\n5,6,cat,north,1,ann\n7,8,dog,south,1,bob\n"
+      "9,10,dog,north,2,ann\n11,12,cat,north,2,bob\n");
+  const auto dataset = load();
+  EXPECT_EQ(dataset->class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(dataset->domain_names, (std::vector<std::string>{"north/1", "north/2", "south/1"}));
+  EXPECT_EQ(dataset->train.shape, (SampleShape{1, 1, 2}));
+  EXPECT_EQ(dataset->train.count(), 3U);
+  EXPECT_NE(dataset->train.owners.front(), dataset->test.owners.front());
+}
+
+TEST_F(OwnDataset, ATableOfPictures) {
+  describe(
+      "kind = \"csv\"\nfile = \"all.csv\"\nlabel_column = \"ill, old\"\npicture_column = \"path\"\nchannels = 1\n"
+      "image_size = 4\n");
+  put("p/1.png", test::flat_png(4, 1));
+  put("p/2.png", test::flat_png(9, 2));
+  put("all.csv", "path,ill,old\np/1.png,1,0\np/2.png,0,1\n");
+  const auto dataset = load();
+  EXPECT_TRUE(dataset->train.multi_label());
+  EXPECT_EQ(dataset->train.shape, (SampleShape{1, 4, 4}));
+  put("all.csv", "path,ill,old\n../1.png,1,0\np/2.png,0,1\n");
+  refuses(ErrorCode::invalid_data, "path must be a path below the folder, got \"../1.png\"");
+}
+
+TEST_F(OwnDataset, PicturesInClassFolders) {
+  describe("kind = \"pictures\"\ndomain_folders = false\nimage_size = 3\nchannels = 1\n");
+  for (const char* name : {"a/1.png", "a/2.png", "b/1.png", "b/2.png"}) {
+    put(name, test::flat_png(6, 50));
+  }
+  const auto dataset = load();
+  EXPECT_EQ(dataset->train.shape, (SampleShape{1, 3, 3}));
+  EXPECT_TRUE(dataset->domain_names.empty());
+}
+
+TEST_F(OwnDataset, UnknownKeysAndValuesGetAHint) {
+  const std::string file = (folder_ / "dataset.toml").string();
+  describe("kind = \"npi\"\n");
+  refuses(ErrorCode::invalid_config,
+          file + ":2: dataset.kind must be one of npy, npz, idx, csv, pictures, got \"npi\"; did you mean");
+  describe("kind = \"npy\"\ninput = \"x.npy\"\n");
+  refuses(ErrorCode::invalid_config, file + ":3: unknown key dataset.input; did you mean dataset.inputs?");
+  describe("image_size = 0\n");
+  refuses(ErrorCode::invalid_config, file + ":2: dataset.image_size must be in 1..4096, got 0");
+  describe("kind = \"csv\"\n");
+  refuses(ErrorCode::invalid_config, file + ": dataset.file must be given for kind \"csv\", got nothing");
+  describe("kind = \"npy\"\ninputs = \"x.npy\"\nlabels = \"y.npy\"\nshape = \"1x28\"\n");
+  put_floats("x.npy", {1, 2}, {2, 1});
+  put_floats("y.npy", {0, 1}, {2});
+  refuses(ErrorCode::invalid_config, "dataset.shape must be CHANNELSxHEIGHTxWIDTH");
+}
+
+TEST_F(OwnDataset, ArraysThatDoNotFitAreRefusedByName) {
+  describe("kind = \"npy\"\ninputs = \"x.npy\"\nlabels = \"y.npy\"\nclasses = 2\n");
+  put_floats("x.npy", {1, 2, 3, 4}, {4, 1});
+  put_floats("y.npy", {0, 1, 2, 0}, {4});
+  refuses(ErrorCode::invalid_data, "y.npy: labels must be whole numbers in 0..1, got 2 in row 2");
+  put_floats("y.npy", {0, 1, 0}, {3});
+  refuses(ErrorCode::invalid_data, "y.npy: labels must be one per sample (4), got 1 dimensions and 3 values");
+  put_floats("y.npy", {0, 0, 0, 0}, {4});
+  refuses(ErrorCode::invalid_data, "training data must have at least two classes, got only class 0");
+  put_floats("x.npy", {}, {0, 1});
+  refuses(ErrorCode::invalid_data, "x.npy: must have at least one sample, got 0");
+  put("x.npy", read_file(fs::path(FEROMA_SOURCE_DIR) / "fuzz/corpus/npy/object"));
+  refuses(ErrorCode::invalid_data, "x.npy: element type must be |u1, <i4, <i8, <f4 or <f8, got |O");
+}
+
+TEST_F(OwnDataset, FilesStayBelowTheFolder) {
+  describe("kind = \"npy\"\ninputs = \"../x.npy\"\nlabels = \"y.npy\"\n");
+  refuses(ErrorCode::invalid_data, "dataset.inputs must be a path below the folder, got \"../x.npy\"");
+}
+
+TEST_F(OwnDataset, AFolderWithNothingSaysWhatIsMissing) {
+  refuses(ErrorCode::invalid_data, "must have a dataset.toml or folders of pictures, got neither");
+  expect_error(ErrorCode::invalid_config, "must be a folder with a dataset.toml or with pictures, got no folder",
+               [&] { return load_dataset((folder_ / "absent").string(), ""); });
+}
+
+}  // namespace
+}  // namespace feroma

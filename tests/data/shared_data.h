@@ -1,0 +1,26 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace feroma::test {
+
+/// Real data that no package holds: $FEROMA_SHARED_DATA, else ../shared/data beside the source folder.
+inline std::filesystem::path shared_data(const std::string& name) {
+  const char* set = std::getenv("FEROMA_SHARED_DATA");
+  const std::filesystem::path root =
+      set != nullptr ? std::filesystem::path(set) : std::filesystem::path(FEROMA_SOURCE_DIR) / "../shared/data";
+  return root / name;
+}
+
+}  // namespace feroma::test
+
+/// Skips the test, loudly, where the real data are absent.
+#define FEROMA_NEEDS_SHARED_DATA(name)                                                                           \
+  if (!std::filesystem::exists(feroma::test::shared_data(name))) {                                               \
+    GTEST_SKIP() << "SKIPPED: " << feroma::test::shared_data(name) << " is absent; FEROMA_SHARED_DATA may name " \
+                 << "the folder that holds " << name;                                                            \
+  }
