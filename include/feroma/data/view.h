@@ -33,11 +33,13 @@ struct ViewItem {
 
 /**
  * A client's data: indices into a split plus recipes. Costs eight bytes a sample, never an image.
- * `samples` and `recipes` are borrowed from the federation, which outlives every view.
+ * `samples` is borrowed from the federation, which outlives every view; so are `recipes`, unless they were made for
+ * this view alone and `own_recipes` keeps them.
  */
 struct View {
   const Samples* samples = nullptr;
   std::span<const Recipe> recipes;
+  std::shared_ptr<const std::vector<Recipe>> own_recipes;  ///< shared by the copies of a view
   SampleShape shape;  ///< what the client sees (a gray picture becomes 3 channels where tints exist)
   std::vector<ViewItem> items;
 
