@@ -27,7 +27,8 @@ std::string line(std::string_view key, const std::string& value, std::string_vie
 
 /// A default of nothing (empty, zero, false) leaves a choice to the program; such lines start commented out.
 bool is_nothing(const SettingValue& value) {
-  return value == SettingValue(false) || value == SettingValue(std::int64_t{0}) || value == SettingValue(std::string());
+  return value == SettingValue(false) || value == SettingValue(std::int64_t{0}) || value == SettingValue(0.0) ||
+         value == SettingValue(std::string());
 }
 
 /// The names of a choice; other spellings stand beside the one that is written back: "covariate P(X) | ...".
