@@ -211,7 +211,7 @@ TEST_P(EveryScenario, IsAFunctionOfTheSeed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EveryScenario, testing::ValuesIn(all_of<DriftMode>()),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& instance) { return std::string(name_of(instance.param)); });
 
 }  // namespace
 }  // namespace feroma
