@@ -107,7 +107,7 @@ View Federation::make_view(const Samples& samples, Rows rows) const {
   View view;
   view.samples = &samples;
   view.recipes = *rows.recipes;
-  view.own_recipes = std::move(rows.recipes);
+  view.kept_recipes = std::move(rows.recipes);
   view.shape = shape_;
   view.items = std::move(rows.items);
   return view;
