@@ -58,12 +58,32 @@ std::string_view about(Shift shift) {
     case Shift::label_prior: return "only some classes occur";
     case Shift::concept_label: return "labels are permuted inside a pool of classes";
     case Shift::concept_feature: return "pictures of some classes are rotated and tinted";
+    case Shift::quantity: return "clients have unequal amounts of data";
+    case Shift::covariate_and_label_prior: return "covariate and skewed labels";
+    case Shift::concept_label_and_label_prior: return "concept_label and skewed labels";
+    case Shift::concept_feature_and_label_prior: return "concept_feature and skewed labels";
+    case Shift::covariate_and_quantity: return "covariate and unequal amounts";
+    case Shift::label_prior_and_quantity: return "skewed labels and unequal amounts";
+    case Shift::concept_label_and_quantity: return "concept_label and unequal amounts";
+    case Shift::concept_feature_and_quantity: return "concept_feature and unequal amounts";
+    case Shift::natural: return "the dataset's own domains";
+    case Shift::iid: return "no shift: equal random shares";
+    case Shift::dirichlet: return "each class divided in Dirichlet(alpha) proportions";
+    case Shift::pathological: return "each client has samples of a few classes";
+    case Shift::shard: return "data sorted by class, cut into shards, a few per client";
+    case Shift::natural_id: return "each client has the samples of some owners";
   }
   unreachable();
 }
 
 std::string_view about(DriftMode mode) {
   switch (mode) {
+    case DriftMode::fixed: return "nothing changes; tests are like training";
+    case DriftMode::trND_teDR: return "training data stay; tests are on other distributions";
+    case DriftMode::trDA_teDR: return "training data accumulate; tests are on distributions new to the client";
+    case DriftMode::trDA_teND: return "training data accumulate; tests are on what the client has seen";
+    case DriftMode::trDR_teDR:
+      return "each stage replaces the training data; tests are on distributions new to the client";
     case DriftMode::trDR_teND: return "each stage replaces the training data; tests draw from the last stages";
   }
   unreachable();

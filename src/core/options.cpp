@@ -8,7 +8,7 @@ namespace feroma {
 namespace {
 
 /// Names that other federated-learning tools use for the same thing.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kForeignNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kForeignNames{{
     {"num_clients", "clients"},
     {"n_clients", "clients"},
     {"num_supernodes", "clients"},
@@ -26,6 +26,18 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kForeign
     {"non_iid_type", "shift"},
     {"scaling", "level"},
     {"drifting", "drifts"},
+    {"client_num", "clients"},
+    {"global_rounds", "rounds"},
+    {"join_ratio", "participation"},
+    {"DA_max_dist", "max_distributions"},
+    {"DA_continual", "continual"},
+    {"DA_random_locker", "random_lockers"},
+    {"num_classes_per_partition", "classes_per_client"},
+    {"feature_skew", "anda2024:feature_skew"},
+    {"label_skew", "anda2024:label_skew"},
+    {"feature_condition_skew", "anda2024:feature_condition_skew"},
+    {"label_condition_skew", "anda2024:label_condition_skew"},
+    {"split_unbalanced", "anda2024:split_unbalanced"},
 }};
 
 /// A word this long that begins a name is taken for its abbreviation.

@@ -1,15 +1,28 @@
 #include "feroma/drift/federation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
+#include "feroma/partition/partitioners.h"
 #include "feroma/partition/pool.h"
 
 namespace feroma {
 namespace {
 
-using Sources = std::vector<std::uint32_t>;
+/// What a dataset must have for a shift, beyond the rules that need only its sizes.
+void check_data_fit(const Dataset& dataset, const ScenarioOptions& options) {
+  require(options.shift != Shift::natural || !dataset.domain_names.empty(), ErrorCode::invalid_config,
+          "scenario.shift must not be natural because {} has no natural distributions", dataset.name);
+  require(!dataset.train.multi_label() || !reads_labels(options.shift), ErrorCode::invalid_config,
+          "scenario.shift must not be {} because samples of {} have several labels", name_of(options.shift),
+          dataset.name);
+  const int domains = static_cast<int>(dataset.domain_names.size());
+  const int fewest = tests_drift(options.drift_mode) || options.force_change ? 2 : 1;
+  require(options.shift != Shift::natural || domains >= fewest, ErrorCode::invalid_config,
+          "scenario.drift_mode must not ask for other distributions because {} has only {}", dataset.name, domains);
+}
 
 std::shared_ptr<const Dataset> checked_dataset(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options) {
   require(dataset != nullptr, ErrorCode::internal, "[federation] a dataset must be given, got none");
@@ -17,10 +30,9 @@ std::shared_ptr<const Dataset> checked_dataset(std::shared_ptr<const Dataset> da
   Problems problems;
   options.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
   problems.raise();
+  check_data_fit(*dataset, options);
   return dataset;
 }
-
-bool changes_pictures(Shift shift) { return shift == Shift::covariate || shift == Shift::concept_feature; }
 
 /// Gray pictures become colour pictures in every distribution of a shift that turns or tints, also where it does not.
 SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
@@ -35,32 +47,42 @@ SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
   return stored;
 }
 
-Sources keep_classes(std::span<const std::uint32_t> sources, const Samples& samples, const Bank::Entry& entry) {
-  Sources kept;
-  for (const std::uint32_t source : sources) {
-    if (entry.keeps_class[static_cast<std::size_t>(samples.labels[source])]) {
-      kept.push_back(source);
+std::shared_ptr<const Schedule> schedule_for(const Dataset& dataset, const ScenarioOptions& options, const Rng& rng) {
+  Schedule schedule = make_schedule(options, dataset.classes, rng, static_cast<int>(dataset.domain_names.size()));
+  if (options.shift == Shift::natural_id && !same_owners(dataset)) {
+    // Tests are on other people, so on other distributions than those of training.
+    for (int& id : schedule.test_ids) {
+      id += options.clients;
     }
+    schedule.bank.unlisted += options.clients;
   }
-  return kept;
+  return std::make_shared<const Schedule>(std::move(schedule));
 }
 
-bool has_kept_class(const Shares& shares, std::size_t client, const Samples& samples, const Bank::Entry& entry) {
-  return shares.any_of(client, [&](std::uint32_t source) {
-    return entry.keeps_class[static_cast<std::size_t>(samples.labels[source])];
-  });
+std::variant<BankData, OwnData> make_data(const std::shared_ptr<const Dataset>& dataset, const ScenarioOptions& options,
+                                          const std::shared_ptr<const Schedule>& schedule, const Rng& rng) {
+  if (has_bank(options)) {
+    return BankData(dataset, options, schedule, rng);
+  }
+  return OwnData(dataset, options, rng);
 }
 
-Shares make_train_shares(const Dataset& dataset, const ScenarioOptions& options, const Rng& rng) {
-  return {dataset.train.count(), static_cast<std::size_t>(options.clients),
-          static_cast<std::size_t>(options.samples_per_client), rng.derive("train_pool")};
+std::vector<std::uint32_t> sources_of(const Rows& rows) {
+  std::vector<std::uint32_t> sources;
+  sources.reserve(rows.items.size());
+  for (const ViewItem& item : rows.items) {
+    sources.push_back(item.source);
+  }
+  return sources;
 }
 
-Shares make_test_shares(const Dataset& dataset, const ScenarioOptions& options, const Rng& rng) {
-  const auto drawn = static_cast<std::size_t>(options.samples_per_client);
-  return {dataset.test.count(), static_cast<std::size_t>(options.clients),
-          drawn == 0 ? 0 : drawn_test_samples(drawn, dataset.train.count(), dataset.test.count()),
-          rng.derive("test_pool")};
+Rows pick_rows(const Rows& rows, const std::vector<std::uint32_t>& positions) {
+  Rows picked{.items = {}, .recipes = rows.recipes};
+  picked.items.reserve(positions.size());
+  for (const std::uint32_t position : positions) {
+    picked.items.push_back(rows.items[position]);
+  }
+  return picked;
 }
 
 }  // namespace
@@ -69,120 +91,44 @@ Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOpt
     : dataset_(checked_dataset(std::move(dataset), options)),
       options_(options),
       rng_(Rng(static_cast<std::uint64_t>(options.seed)).derive("scenario")),
-      schedule_(make_schedule(options, dataset_->classes, rng_)),
+      schedule_(schedule_for(*dataset_, options, rng_)),
       shape_(seen_shape(dataset_->train.shape, options)),
-      train_shares_(make_train_shares(*dataset_, options, rng_)),
-      test_shares_(make_test_shares(*dataset_, options, rng_)) {
-  recipes_.reserve(schedule_.bank.entries.size());
-  for (const Bank::Entry& entry : schedule_.bank.entries) {
-    recipes_.push_back(entry.recipe);
-  }
-  if (options_.shift == Shift::label_prior) {
-    check_every_client_has_data();
-  }
+      data_(make_data(dataset_, options, schedule_, rng_)) {
+  std::visit([this](const auto& data) { data.check(test_clients()); }, data_);
   log::info("{} clients, {} stages, {} distributions: {} changes of distribution over the run", options_.clients,
-            options_.drifts, schedule_.bank.size(), schedule_.realised_changes());
-}
-
-void Federation::check_every_client_has_data() const {
-  const bool draws = options_.samples_per_client > 0;
-  const auto check = [&](std::size_t client, const Shares& shares, const Samples& samples, int id,
-                         std::string_view split) {
-    require(has_kept_class(shares, client, samples, schedule_.bank.entry(id)), ErrorCode::invalid_config,
-            "scenario.{} must be {} enough that every client has samples of its classes, got {}: client {} has "
-            "no {} sample of distribution {}",
-            draws ? "samples_per_client" : "clients", draws ? "large" : "small",
-            draws ? options_.samples_per_client : options_.clients, client, split, id);
-  };
-  for (std::size_t client = 0; client < schedule_.ids.size(); ++client) {
-    for (const int id : schedule_.ids[client]) {
-      check(client, train_shares_, dataset_->train, id, "training");
-    }
-    if (client < test_clients()) {
-      check(client, test_shares_, dataset_->test, schedule_.test_ids[client], "test");
-    }
-  }
+            options_.drifts, schedule_->bank.size(), schedule_->realised_changes());
 }
 
 std::size_t Federation::test_clients() const {
   return static_cast<std::size_t>(options_.test_clients == 0 ? options_.clients : options_.test_clients);
 }
 
-std::size_t Federation::scaled(std::size_t count) const {
-  return scaled_count(count, static_cast<std::size_t>(options_.drifts), train_shares_.count());
-}
-
-Sources Federation::stage_sources(std::size_t client, std::size_t stage) const {
-  const Sources pool = train_shares_.of(client);
-  if (options_.shift == Shift::label_prior && options_.generator == Generator::clean) {
-    return chunk_of_classes(pool, client, stage);
-  }
-  const Sources rows = extend_pool(pool, scaled(pool.size()), rng_.derive("scaling", client));
-  if (options_.shift == Shift::label_prior) {
-    // The paper's P(Y) stages are the whole scaled pool, filtered: they grow with the number of stages.
-    return keep_classes(rows, dataset_->train, schedule_.bank.entry(schedule_.ids[client][stage]));
-  }
-  const Slice slice = stage_slice(rows.size(), static_cast<std::size_t>(options_.drifts), stage);
-  const auto first = rows.begin() + static_cast<std::ptrdiff_t>(slice.first);
-  return {first, first + static_cast<std::ptrdiff_t>(slice.count)};
-}
-
-Sources Federation::chunk_of_classes(std::span<const std::uint32_t> pool, std::size_t client, std::size_t stage) const {
-  const std::vector<int>& ids = schedule_.ids[client];
-  const auto stages = static_cast<std::size_t>(options_.drifts);
-  // Stages with the same distribution share one list and take consecutive chunks of it.
-  std::size_t first = 0;
-  std::size_t wanted = 0;
-  for (std::size_t i = 0; i < stages; ++i) {
-    if (ids[i] == ids[stage]) {
-      first = i == stage ? wanted : first;
-      wanted += stage_slice(scaled(pool.size()), stages, i).count;
-    }
-  }
-  const Sources kept = keep_classes(pool, dataset_->train, schedule_.bank.entry(ids[stage]));
-  const Sources rows = extend_pool(kept, std::max(wanted, kept.size()),
-                                   rng_.derive("scaling", client, static_cast<std::uint64_t>(ids[stage])));
-  const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
-  return {begin, begin + static_cast<std::ptrdiff_t>(stage_slice(scaled(pool.size()), stages, stage).count)};
-}
-
-View Federation::make_view(const Samples& samples, std::span<const std::uint32_t> sources, int id) const {
+View Federation::make_view(const Samples& samples, Rows rows) const {
   View view;
   view.samples = &samples;
-  view.recipes = recipes_;
+  view.recipes = *rows.recipes;
+  view.kept_recipes = std::move(rows.recipes);
   view.shape = shape_;
-  view.items.reserve(sources.size());
-  for (const std::uint32_t source : sources) {
-    view.items.push_back({source, static_cast<std::uint32_t>(id - 1)});
-  }
+  view.items = std::move(rows.items);
   return view;
 }
 
 ClientShard Federation::shard(ClientId client, Round round) const {
   const std::size_t k = to_index(client);
-  require(k < schedule_.ids.size(), ErrorCode::internal, "[federation] client must be below {}, got {}",
-          schedule_.ids.size(), k);
+  require(k < schedule_->ids.size(), ErrorCode::internal, "[federation] client must be below {}, got {}",
+          schedule_->ids.size(), k);
   require(round >= 1 && round <= options_.rounds, ErrorCode::internal, "[federation] round must be in 1..{}, got {}",
           options_.rounds, round);
-  const int window = schedule_.stage_of_round[static_cast<std::size_t>(round)];
+  const int window = schedule_->stage_of_round[static_cast<std::size_t>(round)];
   const auto stage = static_cast<std::size_t>(window);
-  const Sources sources = stage_sources(k, stage);
+  const Rows rows = std::visit([&](const auto& data) { return data.train(k, stage); }, data_);
   const Rng split_rng = rng_.derive("held_out", k, stage);
-  const HeldOutSplit split = options_.generator == Generator::clean ? split_sources(sources, split_rng)
-                                                                    : split_rows(sources.size(), split_rng);
-  const auto pick = [&sources](const std::vector<std::uint32_t>& rows) {
-    Sources picked;
-    picked.reserve(rows.size());
-    for (const std::uint32_t row : rows) {
-      picked.push_back(sources[row]);
-    }
-    return picked;
-  };
-  const int id = schedule_.ids[k][stage];
+  const HeldOutSplit split = options_.generator == Generator::clean ? split_sources(sources_of(rows), split_rng)
+                                                                    : split_rows(rows.items.size(), split_rng);
   return {.window = window,
-          .distribution = id,
-          .train = make_view(dataset_->train, pick(split.train), id),
-          .held_out = make_view(dataset_->train, pick(split.held_out), id)};
+          .distribution = schedule_->ids[k][stage],
+          .train = make_view(dataset_->train, pick_rows(rows, split.train)),
+          .held_out = make_view(dataset_->train, pick_rows(rows, split.held_out))};
 }
 
 TestShard Federation::test(ClientId client, int labels_per_class) const {
@@ -191,42 +137,13 @@ TestShard Federation::test(ClientId client, int labels_per_class) const {
           k);
   require(labels_per_class >= 0, ErrorCode::internal, "[federation] labels per class must be >= 0, got {}",
           labels_per_class);
-  const Sources share = test_shares_.of(k);
-  const int id = schedule_.test_ids[k];
-  Sources sources = share;
-  if (options_.shift == Shift::label_prior) {
-    if (options_.generator == Generator::feroma) {
-      sources = extend_pool(share, scaled(share.size()), rng_.derive("test_scaling", k));
-    }
-    sources = keep_classes(sources, dataset_->test, schedule_.bank.entry(id));
-  }
-  return {.distribution = id,
-          .data = make_view(dataset_->test, sources, id),
-          .few_labels = make_view(dataset_->test, few_label_sources(k, share, labels_per_class), id)};
-}
-
-Sources Federation::few_label_sources(std::size_t client, std::span<const std::uint32_t> share,
-                                      int labels_per_class) const {
-  const Bank::Entry& entry = schedule_.bank.entry(schedule_.test_ids[client]);
-  std::vector<int> missing(static_cast<std::size_t>(dataset_->classes), labels_per_class);
-  Sources chosen;
-  if (labels_per_class == 0) {
-    return chosen;
-  }
-  const std::span<const std::uint32_t> pool = test_shares_.pool();
-  std::vector<bool> is_own(pool.size(), false);
-  for (const std::uint32_t source : share) {
-    is_own[source] = true;
-  }
-  for (const std::uint32_t position : rng_.derive("few_labels", client).permutation(pool.size())) {
-    const std::uint32_t source = pool[position];
-    const auto label = static_cast<std::size_t>(dataset_->test.labels[source]);
-    if (!is_own[source] && entry.keeps_class[label] && missing[label] > 0) {
-      --missing[label];
-      chosen.push_back(source);
-    }
-  }
-  return chosen;
+  return std::visit(
+      [&](const auto& data) {
+        return TestShard{.distribution = schedule_->test_ids[k],
+                         .data = make_view(dataset_->test, data.test(k)),
+                         .few_labels = make_view(dataset_->test, data.few_labels(k, labels_per_class))};
+      },
+      data_);
 }
 
 }  // namespace feroma

@@ -10,6 +10,19 @@ namespace {
 /// Stages x clients at which a federation's rows equal the dataset once, so a stage has 1/30 of it.
 constexpr std::size_t kScaleBase = 30;
 
+constexpr std::size_t kPaperClients = 20;
+/// The data of 20 clients, in the unit of data_units.
+constexpr std::size_t kDataUnit = 300;
+
+/// All clients' data, where 20 clients have kDataUnit: 10 clients half, 50 twice and 100 three times as much, straight
+/// lines between and beyond.
+std::size_t data_units(std::size_t clients) {
+  if (clients <= 20) {
+    return 15 * clients;
+  }
+  return clients <= 50 ? kDataUnit + 10 * (clients - 20) : 2 * kDataUnit + 6 * (clients - 50);
+}
+
 std::size_t held_out_target(std::size_t rows) {
   const std::size_t fifth = (rows + 4) / 5;
   return std::min(fifth, rows == 0 ? 0 : rows - 1);
@@ -67,6 +80,21 @@ Slice client_slice(std::size_t total, std::size_t clients, std::size_t client) {
 std::size_t scaled_count(std::size_t count, std::size_t stages, std::size_t clients) {
   const std::size_t factor = std::max(stages * clients, kScaleBase);
   return count + count * (factor - kScaleBase) / kScaleBase;
+}
+
+std::size_t scaled_count(std::size_t count, std::size_t stages, std::size_t clients, ScaleRule rule) {
+  switch (rule) {
+    case ScaleRule::automatic:
+    case ScaleRule::code: return scaled_count(count, stages, clients);
+    case ScaleRule::paper: {
+      // A federation of 20 has kPaperClients * stages / kScaleBase times the dataset; others have data_units of that.
+      const std::size_t base = kDataUnit * kScaleBase / kPaperClients;
+      const std::size_t factor = std::max(data_units(clients) * stages, base);
+      return count + count * (factor - base) / base;
+    }
+    case ScaleRule::none: return count;
+  }
+  unreachable();
 }
 
 std::vector<std::uint32_t> extend_pool(std::span<const std::uint32_t> pool, std::size_t rows, Rng rng) {

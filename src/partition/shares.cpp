@@ -23,7 +23,15 @@ Shares::Shares(std::size_t total, std::size_t clients, std::size_t samples, cons
   require(samples <= total, ErrorCode::internal, "[shares] cannot draw {} samples out of {}", samples, total);
 }
 
+Shares::Shares(std::size_t total, std::vector<std::vector<std::uint32_t>> lists, const Rng& rng)
+    : Shares(total, lists.size(), 0, rng) {
+  lists_ = std::move(lists);
+}
+
 std::span<const std::uint32_t> Shares::part(std::size_t client) const {
+  if (!lists_.empty()) {
+    return lists_[client];
+  }
   const Slice slice = client_slice(order_.size(), clients_, client);
   return std::span(order_).subspan(slice.first, slice.count);
 }

@@ -142,7 +142,7 @@ TEST(CliList, EveryListIsValidJsonWithNamesAndSources) {
 
 TEST(CliList, PrintsOneLineEach) {
   const std::string text = feroma_cli("list shifts").output;
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 18);
   EXPECT_TRUE(text.starts_with("covariate ")) << text;
   EXPECT_TRUE(contains(text, "P(Y|X)")) << text;
 }

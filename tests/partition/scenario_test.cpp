@@ -193,6 +193,76 @@ TEST(ScenarioCheck, AForcedChangeNeedsTwoDistributions) {
   EXPECT_EQ(with(false), Messages{});
 }
 
+TEST(ScenarioCheck, PartitionsAndMixturesDoNotChangeOverTime) {
+  for (const Shift shift : {Shift::dirichlet, Shift::quantity, Shift::covariate_and_label_prior, Shift::iid}) {
+    EXPECT_EQ(problems_of([&](ScenarioOptions& o) { o.shift = shift; }),
+              Messages{fmt::format("scenario.drift_mode must be \"static\" because shift \"{}\" does not change over "
+                                   "time, got \"trDR_teND\"",
+                                   name_of(shift))});
+    EXPECT_EQ(problems_of([&](ScenarioOptions& o) {
+                o.shift = shift;
+                o.drift_mode = DriftMode::fixed;
+                o.drifts = 1;
+              }),
+              Messages{});
+  }
+}
+
+TEST(ScenarioCheck, StaticHasOneStage) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.drift_mode = DriftMode::fixed; }),
+            Messages{"scenario.drifts must be 1 because drift_mode \"static\" has a single stage, got 10"});
+}
+
+TEST(ScenarioCheck, AnOptionTheModeDoesNotUseIsRefused) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.drift_mode = DriftMode::fixed;
+              o.drifts = 1;
+              o.continual = true;
+              o.max_distributions = 2;
+              o.test_rule = TestRule::last_set;
+              o.unseen_rate = 0.5;
+              o.scale_rule = ScaleRule::paper;
+            }),
+            (Messages{"scenario.test_rule must be \"auto\" because drift_mode is \"static\", got \"last_set\"",
+                      "scenario.continual must be false because drift_mode \"static\" does not use it, got true",
+                      "scenario.max_distributions must be 0 because drift_mode \"static\" does not use it, got 2",
+                      "scenario.scale_rule must be \"auto\" because drift_mode \"static\" does not use it, got "
+                      "\"paper\"",
+                      "scenario.unseen_rate must be 0 because drift_mode \"static\" does not use it, got 0.5"}));
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.alpha = 0.5;
+              o.skew_max = 1;
+              o.strict = true;
+              o.perm_bank = 4;
+            }),
+            (Messages{"scenario.perm_bank must be 0 because shift \"covariate\" does not use it, got 4",
+                      "scenario.skew_max must be 0 because drift_mode \"trDR_teND\" does not use it, got 1",
+                      "scenario.alpha must be 0 because shift \"covariate\" does not use it, got 0.5",
+                      "scenario.strict must be false because drift_mode \"trDR_teND\" does not use it, got true"}));
+}
+
+TEST(ScenarioCheck, TestRulesFitTheMode) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.test_rule = TestRule::unseen; }),
+            Messages{"scenario.test_rule must be a rule of distributions that occur in training because drift_mode is "
+                     "\"trDR_teND\", got \"unseen\""});
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.drift_mode = DriftMode::trDA_teDR;
+              o.test_rule = TestRule::own_last;
+            }),
+            Messages{"scenario.test_rule must be \"auto\" or \"unseen\" because drift_mode is \"trDA_teDR\", got "
+                     "\"own_last\""});
+}
+
+TEST(ScenarioCheck, UnseenTestClientsNeedADistributionLeftOver) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.shift = Shift::concept_label;
+              o.unseen_rate = 0.2;
+            }),
+            Messages{"scenario.unseen_rate must be 0 because training leaves no distribution of shift "
+                     "\"concept_label\" unseen, got 0.2"});
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.unseen_rate = 0.2; }), Messages{});
+}
+
 TEST(ScenarioCheck, ReportsEveryProblemAtOnce) {
   EXPECT_EQ(problems_of([](ScenarioOptions& o) {
               o.drifts = 30;

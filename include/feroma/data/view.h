@@ -33,13 +33,15 @@ struct ViewItem {
 
 /**
  * A client's data: indices into a split plus recipes. Costs eight bytes a sample, never an image.
- * `samples` and `recipes` are borrowed from the federation, which outlives every view.
+ * `samples` is borrowed from the federation, which outlives every view; so are `recipes`, unless `kept_recipes` keeps
+ * them: some are made for one client alone.
  */
 struct View {
   const Samples* samples = nullptr;
   std::span<const Recipe> recipes;
   SampleShape shape;  ///< what the client sees (a gray picture becomes 3 channels where tints exist)
   std::vector<ViewItem> items;
+  std::shared_ptr<const std::vector<Recipe>> kept_recipes = nullptr;  ///< shared by the copies of a view
 
   [[nodiscard]] std::size_t size() const { return items.size(); }
   [[nodiscard]] std::int32_t label(std::size_t i) const;

@@ -20,6 +20,18 @@ struct Schedule {
   [[nodiscard]] int realised_changes() const;
 };
 
-[[nodiscard]] Schedule make_schedule(const ScenarioOptions& options, int classes, const Rng& rng);
+/// Natural distributions are the dataset's `domains`. Where clients have distributions of their own, those are 1..K for
+/// training and K+1..2K for tests that drift.
+[[nodiscard]] Schedule make_schedule(const ScenarioOptions& options, int classes, const Rng& rng, int domains = 0);
+
+/// Where a permutation made on demand belongs: a client's stage, or its test.
+struct FreshPermutation {
+  std::size_t client = 0;
+  std::size_t stage = 0;
+  bool test = false;
+};
+/// The ids of permutations made on demand, and back: stages of client 0 first, tests of all clients at the end.
+[[nodiscard]] int fresh_id(const ScenarioOptions& options, FreshPermutation place);
+[[nodiscard]] FreshPermutation fresh_place(const ScenarioOptions& options, int id);
 
 }  // namespace feroma

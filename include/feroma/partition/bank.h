@@ -14,14 +14,25 @@ struct Bank {
   struct Entry {
     Recipe recipe;
     std::vector<bool> keeps_class;  ///< P(Y): which source classes the distribution contains
+    int domain = -1;                ///< natural: the only domain it contains; -1: all
+
+    [[nodiscard]] bool keeps(const Samples& samples, std::uint32_t source) const {
+      return keeps_class[static_cast<std::size_t>(samples.labels[source])] &&
+             (domain < 0 || samples.domains[source] == domain);
+    }
   };
   std::vector<Entry> entries;
+  int held_out = 0;                       ///< the last so many entries never occur in training
+  int unlisted = 0;                       ///< distributions made on demand: too many to list, or one for each client
+  std::vector<std::uint32_t> fresh_pool;  ///< P(Y|X) without a list: the classes that every new permutation mixes
 
-  [[nodiscard]] int size() const { return static_cast<int>(entries.size()); }
+  [[nodiscard]] int size() const { return static_cast<int>(entries.size()) + unlisted; }
+  /// Distributions that clients may train on: ids 1..trained().
+  [[nodiscard]] int trained() const { return size() - held_out; }
   [[nodiscard]] const Entry& entry(int id) const { return entries[static_cast<std::size_t>(id - 1)]; }
 };
 
-/// Explicit bank parameters; a level is a name for a set of them (Feroma's experiments, 10 classes).
+/// Explicit bank parameters; a level is a name for a set of them (Feroma's experiments).
 struct BankParameters {
   int rotations = 1;          ///< R: angles i * 360 / R
   int colours = 1;            ///< C: 1 gray, 2 red blue, 3 red blue green
@@ -33,7 +44,27 @@ struct BankParameters {
 [[nodiscard]] BankParameters bank_parameters(const ScenarioOptions& options, int classes);
 /// How many distributions a bank with these parameters has.
 [[nodiscard]] std::int64_t bank_size(Shift shift, const BankParameters& parameters);
-/// Builds the bank from the stream "bank" of `rng`; the options must have passed their check.
-[[nodiscard]] Bank make_bank(const ScenarioOptions& options, int classes, const Rng& rng);
+/// Pools of at most so many classes have all their permutations listed: 8! = 40 320.
+inline constexpr int kMaxListedClasses = 8;
+/// P(Y|X): whether every client draws a new permutation at each stage, because there are too many to list.
+[[nodiscard]] bool has_fresh_permutations(const ScenarioOptions& options, int classes);
+/// Different class sets an entry could have, capped at a billion.
+[[nodiscard]] std::int64_t class_sets(int classes, int chosen);
+
+/// Every (angle, colour) of a bank, angle-major.
+[[nodiscard]] std::vector<Transform> make_patterns(int rotations, int colours);
+/// A recipe that changes nothing.
+[[nodiscard]] Recipe identity_recipe(int classes);
+/// Labels of `pool` replaced by those of `image`, position by position; the rest stays.
+[[nodiscard]] Recipe permuted_recipe(int classes, const std::vector<std::uint32_t>& pool,
+                                     const std::vector<std::uint32_t>& image);
+
+/// Builds the bank from the stream "bank" of `rng`; the options must have passed their check. Natural distributions are
+/// the dataset's `domains`.
+[[nodiscard]] Bank make_bank(const ScenarioOptions& options, int classes, const Rng& rng, int domains = 0);
+/// Appends the held-out entries that unseen test clients get.
+void add_held_out_entries(Bank& bank, const ScenarioOptions& options, int classes, const Rng& rng);
+/// How many of them there are; 0 where the shift has none.
+[[nodiscard]] std::int64_t held_out_size(const ScenarioOptions& options, int classes);
 
 }  // namespace feroma

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "feroma/core/rng.h"
+#include "feroma/partition/modes.h"
 
 namespace feroma {
 
@@ -21,6 +22,8 @@ struct Slice {
 
 /// How many rows a pool of `count` samples has after scaling by max(1, stages * clients / 30), rounded down.
 [[nodiscard]] std::size_t scaled_count(std::size_t count, std::size_t stages, std::size_t clients);
+/// The same under another rule.
+[[nodiscard]] std::size_t scaled_count(std::size_t count, std::size_t stages, std::size_t clients, ScaleRule rule);
 
 /// `pool` extended to `rows` by draws with replacement from itself, in random order; every sample occurs at least
 /// once. Needs rows >= pool.size() >= 1.

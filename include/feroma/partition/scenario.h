@@ -1,51 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "feroma/core/options.h"
+#include "feroma/partition/modes.h"
+#include "feroma/partition/shift.h"
 
 namespace feroma {
-
-/// Which part of P(X, Y) differs between clients. Published ANDA swaps the two conditionals; its names need the prefix.
-enum class Shift { covariate, label_prior, concept_label, concept_feature };
-constexpr auto enum_names(Shift) {
-  using enum Shift;
-  return std::array<std::pair<Shift, std::string_view>, 12>{{{covariate, "covariate"},
-                                                             {label_prior, "label_prior"},
-                                                             {concept_label, "concept_label"},
-                                                             {concept_feature, "concept_feature"},
-                                                             {covariate, "P(X)"},
-                                                             {label_prior, "P(Y)"},
-                                                             {concept_label, "P(Y|X)"},
-                                                             {concept_feature, "P(X|Y)"},
-                                                             {covariate, "anda2024:Px"},
-                                                             {label_prior, "anda2024:Py"},
-                                                             {concept_label, "anda2024:Px_y"},
-                                                             {concept_feature, "anda2024:Py_x"}}};
-}
-
-enum class Level { low, medium, high };
-constexpr auto enum_names(Level) {
-  using enum Level;
-  return std::array<std::pair<Level, std::string_view>, 3>{{{low, "low"}, {medium, "medium"}, {high, "high"}}};
-}
-
-/// `clean` has no leaks and no lost stages; `feroma` is the paper's data with its quirks.
-enum class Generator { clean, feroma };
-constexpr auto enum_names(Generator) {
-  using enum Generator;
-  return std::array<std::pair<Generator, std::string_view>, 2>{{{clean, "clean"}, {feroma, "feroma"}}};
-}
-
-/// Training data are replaced at each stage, test distributions are drawn from the last one.
-enum class DriftMode { trDR_teND };
-constexpr auto enum_names(DriftMode) {
-  return std::array<std::pair<DriftMode, std::string_view>, 1>{{{DriftMode::trDR_teND, "trDR_teND"}}};
-}
 
 /// The `[scenario]` table of a config file.
 struct ScenarioOptions {
@@ -63,12 +25,31 @@ struct ScenarioOptions {
   double participation = 1.0;
   std::int64_t seed = 42;
   bool force_change = false;
-  // Explicit bank parameters; 0 takes the level's value.
+  // How clients move through the distributions.
+  bool continual = false;
+  int max_distributions = 0;
+  bool random_lockers = false;
+  TestRule test_rule = TestRule::automatic;
+  TestOrder test_order = TestOrder::reversed;
+  double unseen_rate = 0;
+  bool strict = false;
+  ScaleRule scale_rule = ScaleRule::automatic;
+  int samples_per_stage = 0;
+  // Explicit parameters; 0 takes the level's value.
   int rotations = 0;
   int colours = 0;
   int bank = 0;
   int classes_per_entry = 0;
   int swapped_classes = 0;
+  int perm_bank = 0;
+  double skew_min = 0;
+  double skew_max = 0;
+  double label_skew_min = 0;
+  double label_skew_max = 0;
+  double quantity_std = 0;
+  double alpha = 0;
+  int classes_per_client = 0;
+  int shards_per_client = 0;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -88,6 +69,17 @@ struct ScenarioOptions {
           "fraction of clients sampled per round, at least one");
     visit("seed", self.seed, at_least(0), "seed of every random stream of the run");
     visit("force_change", self.force_change, anything(), "every stage brings another distribution than the last");
+    visit("continual", self.continual, anything(), "a client never returns to a distribution it has left");
+    visit("max_distributions", self.max_distributions, at_least(0),
+          "different distributions a client may go through; 0 is all of them");
+    visit("random_lockers", self.random_lockers, anything(), "stages begin at random rounds instead of evenly");
+    visit("test_rule", self.test_rule, anything(), "which distribution a client is tested on");
+    visit("test_order", self.test_order, anything(), "trND_teDR: what is frequent in the test data");
+    visit("unseen_rate", self.unseen_rate, between(0, 1), "fraction of test clients with a held-out distribution");
+    visit("strict", self.strict, anything(), "static: each client has one distribution of a bank, on every sample");
+    visit("scale_rule", self.scale_rule, anything(), "how often samples are repeated to fill the stages");
+    visit("samples_per_stage", self.samples_per_stage, at_least(0),
+          "natural: at most so many training samples per client and stage; 0 is all there are");
     visit("rotations", self.rotations, between(0, 4), "angles in the bank (1, 2 or 4); 0 takes the level's value");
     visit("colours", self.colours, between(0, 3), "colours in the bank (1 to 3); 0 takes the level's value");
     visit("bank", self.bank, at_least(0), "entries of the P(Y) or P(X|Y) bank; 0 takes the level's value");
@@ -95,9 +87,29 @@ struct ScenarioOptions {
           "classes kept (P(Y)) or transformed (P(X|Y)) by an entry; 0 takes the level's value");
     visit("swapped_classes", self.swapped_classes, at_least(0),
           "size of the pool whose labels P(Y|X) permutes; 0 takes the level's value");
+    visit("perm_bank", self.perm_bank, at_least(0),
+          "P(Y|X): this many random permutations; 0 is all of them, or new ones each time if those are too many");
+    visit("skew_min", self.skew_min, at_least(0), "least skew of a client: of the ranking in P(X), chance in P(Y|X)");
+    visit("skew_max", self.skew_max, at_least(0), "largest skew of a client; 0 takes both from the level");
+    visit("label_skew_min", self.label_skew_min, at_least(0), "least skew of a client's labels in P(Y)");
+    visit("label_skew_max", self.label_skew_max, at_least(0), "largest skew of labels; 0 takes both from the level");
+    visit("quantity_std", self.quantity_std, at_least(0), "spread of the clients' sizes; 0 takes the level's value");
+    visit("alpha", self.alpha, at_least(0), "concentration of the Dirichlet partition; 0 takes the level's value");
+    visit("classes_per_client", self.classes_per_client, at_least(0),
+          "classes of a client in the pathological partition; 0 takes the level's value");
+    visit("shards_per_client", self.shards_per_client, at_least(0),
+          "pieces of the sorted data per client in the shard partition; 0 takes the level's value");
   }
   /// Rules that span several fields or need the dataset's class count; reports every problem.
   void check(int classes, std::size_t train_samples, std::size_t test_samples, Problems& problems) const;
 };
+
+/// Whether clients move through a bank of distributions; otherwise each has one of its own all the time.
+[[nodiscard]] bool has_bank(const ScenarioOptions& options);
+/// The rules behind `auto`.
+[[nodiscard]] ScaleRule scale_rule(const ScenarioOptions& options);
+[[nodiscard]] TestRule test_rule(const ScenarioOptions& options);
+/// How many test clients get a held-out distribution.
+[[nodiscard]] int unseen_clients(const ScenarioOptions& options);
 
 }  // namespace feroma

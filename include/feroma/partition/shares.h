@@ -19,13 +19,16 @@ namespace feroma {
 
 /**
  * Who owns which samples of a split. Either the clients divide it, and no sample has two owners; or every client draws
- * `samples` for itself from its own stream, without replacement, and clients overlap. A drawn share depends on the
- * client, not on how many there are; none of them is stored.
+ * `samples` for itself from its own stream, without replacement, and clients overlap; or they are listed. A drawn share
+ * depends on the client, not on how many there are; none of them is stored.
  */
 class Shares {
  public:
   /// `samples` 0 divides the split.
   Shares(std::size_t total, std::size_t clients, std::size_t samples, const Rng& rng);
+
+  /// Everybody's samples as they are listed.
+  Shares(std::size_t total, std::vector<std::vector<std::uint32_t>> lists, const Rng& rng);
 
   [[nodiscard]] std::vector<std::uint32_t> of(std::size_t client) const;
   /// Whether `wanted` holds for a sample of the client; looks no further than the first one.
@@ -39,8 +42,9 @@ class Shares {
 
   std::size_t clients_;
   std::size_t samples_;
-  Rng rng_;                           ///< never drawn from
-  std::vector<std::uint32_t> order_;  ///< clients own consecutive parts of it, or draw positions in it
+  Rng rng_;                                        ///< never drawn from
+  std::vector<std::uint32_t> order_;               ///< clients own consecutive parts of it, or draw positions in it
+  std::vector<std::vector<std::uint32_t>> lists_;  ///< one per client, or none at all
 };
 
 }  // namespace feroma
