@@ -219,7 +219,7 @@ TEST_F(CliFiles, InitWritesWhatRunAccepts) {
 
 TEST(CliRun, DryRunCountsOnlyTheSampledOfAHundredThousandClients) {
   const Result result = feroma_cli("run " FEROMA_SOURCE_DIR
-                                   "/configs/many-clients.toml --dry-run --format json"
+                                   "/configs/many-clients.toml --dry-run --format json --set scenario.dataset=fmnist"
                                    " --set scenario.clients=100000 --set scenario.participation=0.0005");
   ASSERT_EQ(result.exit_code, 0);
   const auto estimate = nlohmann::json::parse(result.output);
@@ -230,7 +230,7 @@ TEST(CliRun, DryRunCountsOnlyTheSampledOfAHundredThousandClients) {
 
 TEST(CliRun, MistakesInTheNumberOfSamplesAndTestClientsAreLocated) {
   const Result result = feroma_cli("run " FEROMA_SOURCE_DIR
-                                   "/configs/many-clients.toml --dry-run"
+                                   "/configs/many-clients.toml --dry-run --set scenario.dataset=fmnist"
                                    " --set scenario.samples_per_client=60001 --set scenario.test_clients=101",
                                    Stream::err);
   EXPECT_EQ(result.exit_code, 2);
