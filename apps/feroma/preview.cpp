@@ -14,12 +14,10 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/options.h"
-#include "feroma/data/catalog.h"
-#include "feroma/drift/federation.h"
 #include "feroma/preview/html.h"
 #include "feroma/preview/png.h"
 #include "feroma/preview/sheet.h"
-#include "feroma/runtime/experiment.h"
+#include "feroma/runtime/run.h"
 
 namespace feroma::cli {
 namespace {
@@ -91,8 +89,8 @@ void preview_scenario(PreviewArguments arguments) {
   }
   refuse_existing(arguments.png, arguments.force);
   refuse_existing(arguments.html, arguments.force);
-  const Federation federation(load_dataset(experiment.scenario.dataset, experiment.scenario.data_dir),
-                              experiment.scenario);
+  const std::unique_ptr<Federation> made = make_federation(experiment);
+  const Federation& federation = *made;
   std::vector<std::string> written;
   std::string missing;
   if (!arguments.png.empty() || !arguments.html.empty()) {

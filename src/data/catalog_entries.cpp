@@ -109,6 +109,7 @@ const std::vector<DatasetEntry>& known_datasets() {
        .classes = 14,
        .files = {},
        .inner = "CheXpert-v1.0-small",
+       .knows_age = true,
        .holds = detail::holds_chexpert,
        .read = detail::read_chexpert},
       {.name = "nih-chestxray64",
@@ -118,6 +119,7 @@ const std::vector<DatasetEntry>& known_datasets() {
        .shape = {1, 64, 64},
        .classes = 14,
        .files = {},
+       .knows_age = true,
        .holds = detail::holds_nih,
        .read = detail::read_nih},
   };

@@ -104,7 +104,7 @@ bool divides_evenly(const ScenarioOptions& o) {
 void check_option_use(const ScenarioOptions& o, Problems& problems) {
   Uses uses(o, problems);
   const bool stages = has_stages(o.drift_mode);
-  const bool leveled = o.shift != Shift::natural && o.shift != Shift::iid && o.shift != Shift::natural_id;
+  const bool leveled = o.shift != Shift::iid && o.shift != Shift::natural_id;
   check_shift_in_mode(o, problems);
   check_test_rule(o, problems);
   check_bank_parameters(o, uses);
@@ -112,6 +112,7 @@ void check_option_use(const ScenarioOptions& o, Problems& problems) {
   uses.check_choice("level", o.level, Level::medium, leveled);
   uses.check("samples_per_client", o.samples_per_client, divides_evenly(o));
   uses.check("samples_per_stage", o.samples_per_stage, o.shift == Shift::natural);
+  uses.check("domain_factors", o.domain_factors, o.shift == Shift::natural);
   uses.check("strict", o.strict, is_single(o.shift), o.drift_mode == DriftMode::fixed);
   uses.check("force_change", o.force_change, true, stages);
   uses.check("continual", o.continual, true, stages);

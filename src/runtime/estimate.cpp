@@ -2,8 +2,6 @@
 #include <cmath>
 #include <thread>
 
-#include "feroma/data/catalog.h"
-#include "feroma/drift/federation.h"
 #include "feroma/runtime/run.h"
 #include "feroma/runtime/workers.h"
 
@@ -41,12 +39,8 @@ double seconds_per_step(const Experiment& experiment, const ModelSpec& model, co
 RunEstimate estimate_run(const Experiment& experiment, int threads) {
   use_simd(experiment.simd());
   const ScenarioOptions& scenario = experiment.scenario;
-  const auto dataset = load_dataset(scenario.dataset, scenario.data_dir);
-  Problems problems;
-  scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
-  problems.locate(experiment.given);
-  problems.raise();
-  const Federation federation(dataset, scenario);
+  const std::unique_ptr<Federation> made = make_federation(experiment);
+  const Federation& federation = *made;
   const ModelSpec model = experiment.model(federation.shape(), federation.classes());
   check_algorithms(experiment, model);
   const ClientShard shard = federation.shard(ClientId{0}, 1);

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "feroma/data/catalog.h"
+#include "feroma/partition/scenario_data.h"
 #include "feroma/report/html.h"
 #include "feroma/report/run_writer.h"
 #include "feroma/report/summary.h"
@@ -77,15 +77,6 @@ void store_models(const fs::path& folder, const RoundLoop& loop, const RoundReco
     entries.push_back(std::move(entry));
   }
   StoreIndex(folder / "store.db", StoreIndex::Mode::create).insert(entries);
-}
-
-std::unique_ptr<Federation> make_federation(const Experiment& experiment) {
-  const auto dataset = load_dataset(experiment.scenario.dataset, experiment.scenario.data_dir);
-  Problems problems;
-  experiment.scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
-  problems.locate(experiment.given);
-  problems.raise();
-  return std::make_unique<Federation>(dataset, experiment.scenario);
 }
 
 ServerContext make_server(const Experiment& experiment, const ModelSpec& model, const ParametersPtr& initial,
@@ -199,6 +190,15 @@ class Run {
 };
 
 }  // namespace
+
+std::unique_ptr<Federation> make_federation(const Experiment& experiment) {
+  Problems problems;
+  const auto dataset = load_scenario_data(experiment.scenario, problems);
+  experiment.scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
+  problems.locate(experiment.given);
+  problems.raise();
+  return std::make_unique<Federation>(dataset, experiment.scenario);
+}
 
 bool check_algorithms(const Experiment& experiment, const ModelSpec& model) {
   const Rng rng(0);

@@ -13,6 +13,10 @@ namespace feroma {
 struct ScenarioOptions {
   std::string dataset = "fmnist";
   std::string data_dir;  ///< folder with the dataset's files; empty: look where `feroma data get` and Debian put them
+  // How the dataset is read; 0 takes the dataset's own value.
+  int image_size = 0;
+  int first_classes = 0;
+  double age_threshold = 0;
   Shift shift = Shift::covariate;
   Level level = Level::medium;
   Generator generator = Generator::clean;
@@ -35,6 +39,7 @@ struct ScenarioOptions {
   bool strict = false;
   ScaleRule scale_rule = ScaleRule::automatic;
   int samples_per_stage = 0;
+  int domain_factors = 0;
   // Explicit parameters; 0 takes the level's value.
   int rotations = 0;
   int colours = 0;
@@ -55,6 +60,10 @@ struct ScenarioOptions {
   static void fields(Self& self, Visit&& visit) {
     visit("dataset", self.dataset, anything(), "name of a dataset (`feroma list datasets`)");
     visit("data_dir", self.data_dir, anything(), "folder with the dataset's files; empty looks in the usual places");
+    visit("image_size", self.image_size, between(0, 1024),
+          "side that pictures of other sizes are resized to; 0 takes the dataset's own");
+    visit("first_classes", self.first_classes, at_least(0), "picture folders: keep only so many classes; 0 is all");
+    visit("age_threshold", self.age_threshold, between(0, 150), "chest X-rays: old from this age on; 0 is 50");
     visit("shift", self.shift, anything(), "which part of P(X,Y) differs between clients");
     visit("level", self.level, anything(), "how strongly it differs");
     visit("generator", self.generator, anything(), "clean, or feroma for the paper's data with its quirks");
@@ -80,6 +89,8 @@ struct ScenarioOptions {
     visit("scale_rule", self.scale_rule, anything(), "how often samples are repeated to fill the stages");
     visit("samples_per_stage", self.samples_per_stage, at_least(0),
           "natural: at most so many training samples per client and stage; 0 is all there are");
+    visit("domain_factors", self.domain_factors, at_least(0),
+          "natural: parts of the domains' names that count, as view/age/sex; 0 takes the level's value");
     visit("rotations", self.rotations, between(0, 4), "angles in the bank (1, 2 or 4); 0 takes the level's value");
     visit("colours", self.colours, between(0, 3), "colours in the bank (1 to 3); 0 takes the level's value");
     visit("bank", self.bank, at_least(0), "entries of the P(Y) or P(X|Y) bank; 0 takes the level's value");

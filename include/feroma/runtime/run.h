@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "feroma/drift/federation.h"
 #include "feroma/report/record.h"
 #include "feroma/runtime/experiment.h"
 #include "feroma/runtime/run_directory.h"
@@ -35,6 +37,9 @@ struct RunOptions {
 /// after the state of the last finished round is saved.
 std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,
                                          const std::atomic<bool>& stop);
+
+/// The clients and their data: the dataset is read, and the scenario's rules that need it are checked.
+[[nodiscard]] std::unique_ptr<Federation> make_federation(const Experiment& experiment);
 
 /// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins.
 bool check_algorithms(const Experiment& experiment, const ModelSpec& model);

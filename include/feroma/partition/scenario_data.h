@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/data/dataset.h"
+#include "feroma/partition/scenario.h"
+
+namespace feroma {
+
+/**
+ * The dataset of a scenario, read as its options say. Under natural shift, domains of several factors (view x age x
+ * sex) are merged to as many as the level asks for: one, two or three. Options that the dataset would ignore
+ * are problems.
+ */
+[[nodiscard]] std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems);
+
+}  // namespace feroma
