@@ -1,6 +1,8 @@
 #include "feroma/aggregation/mix.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "aggregation/mix_kernel.h"
 #include "feroma/core/error.h"
@@ -15,6 +17,16 @@ using detail::TileSource;
 
 /// Ranges of one task: enough to pay for its working memory, few enough to share out among cores.
 constexpr std::size_t kRangesPerTask = 32;
+
+/// Weights too small for a normal float count as zero. They change no sum, and processors are a hundred times slower
+/// with them: a kernel's far neighbours made mixing twenty models take 19 ms instead of 3.
+std::vector<float> without_subnormals(std::span<const float> weights) {
+  std::vector<float> normal(weights.begin(), weights.end());
+  for (float& weight : normal) {
+    weight = std::abs(weight) < std::numeric_limits<float>::min() ? 0.0F : weight;
+  }
+  return normal;
+}
 
 /// Neighbouring outputs that are summed together.
 struct RowTile {
@@ -121,10 +133,11 @@ void sum_range(const Plan& plan, const Panel& panel, std::size_t length, std::sp
 
 }  // namespace
 
-std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<const float> weights,
+std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<const float> all_weights,
                             const Parallel& parallel) {
-  require(!sources.empty() && weights.size() % sources.size() == 0, ErrorCode::internal,
-          "[aggregation] {} weights cannot be rows over {} models", weights.size(), sources.size());
+  require(!sources.empty() && all_weights.size() % sources.size() == 0, ErrorCode::internal,
+          "[aggregation] {} weights cannot be rows over {} models", all_weights.size(), sources.size());
+  const std::vector<float> weights = without_subnormals(all_weights);
   const std::size_t rows = weights.size() / sources.size();
   const std::size_t size = sources.front()->size();
   for (const ParametersPtr& source : sources) {

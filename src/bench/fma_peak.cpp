@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/simd_targets.h"
+#include "feroma/core/error.h"
 
 // Highway compiles this file once per target and picks the best one at run time.
 #undef HWY_TARGET_INCLUDE
@@ -25,7 +26,7 @@ constexpr std::size_t kAccumulators = 12;
 
 /// Written out by index, because compilers leave an array that a loop runs over in memory.
 template <std::size_t... I>
-FmaLoop FmaRoundsOf(std::index_sequence<I...>, std::int64_t rounds) {
+double FmaRoundsOf(std::index_sequence<I...>, std::int64_t rounds) {
   const hn::ScalableTag<float> d;
   // x = x / 2 + 1 / 2 stays finite however long the loop is.
   const auto half = hn::Set(d, 0.5F);
@@ -36,10 +37,13 @@ FmaLoop FmaRoundsOf(std::index_sequence<I...>, std::int64_t rounds) {
   auto total = hn::Zero(d);
   ((total = hn::Add(total, sums[I])), ...);
   const auto lanes = static_cast<double>(hn::Lanes(d));
-  return {static_cast<double>(rounds) * sizeof...(I) * lanes, hn::GetLane(hn::SumOfLanes(d, total))};
+  // A check that needs every product: without it the compiler would drop the loop.
+  const float sum = hn::GetLane(hn::SumOfLanes(d, total));
+  require(sum > 0, ErrorCode::internal, "[bench] the multiply-add loop must end above zero, got {}", sum);
+  return static_cast<double>(rounds) * sizeof...(I) * lanes;
 }
 
-FmaLoop FmaRounds(std::int64_t rounds) { return FmaRoundsOf(std::make_index_sequence<kAccumulators>(), rounds); }
+double FmaRounds(std::int64_t rounds) { return FmaRoundsOf(std::make_index_sequence<kAccumulators>(), rounds); }
 
 }  // namespace feroma::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -49,7 +53,7 @@ namespace feroma::detail {
 
 HWY_EXPORT(FmaRounds);
 
-FmaLoop run_fma_loop(std::int64_t rounds) { return HWY_DYNAMIC_DISPATCH(FmaRounds)(rounds); }
+double run_fma_loop(std::int64_t rounds) { return HWY_DYNAMIC_DISPATCH(FmaRounds)(rounds); }
 
 }  // namespace feroma::detail
 #endif  // HWY_ONCE

@@ -77,6 +77,7 @@ TEST(Mix, SkipsSourcesWithZeroWeightEvenIfTheyAreBroken) {
   const std::vector<ParametersPtr> sources{model(layout, Rng(1)), share(std::move(broken))};
   // One row alone, and a tile of six in which another row does take the broken model.
   EXPECT_TRUE(mix(sources, std::vector<float>{1, 0}).front().all_finite());
+  EXPECT_TRUE(mix(sources, std::vector<float>{1, std::numeric_limits<float>::denorm_min()}).front().all_finite());
   const auto tile = mix(sources, std::vector<float>{1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0});
   EXPECT_TRUE(tile[0].all_finite() && tile[5].all_finite());
   EXPECT_FALSE(tile[2].all_finite());

@@ -54,6 +54,21 @@ TEST(Assemble, TurnsPicturesCounterClockwise) {
   EXPECT_EQ(turned(3), (std::vector<int>{7, 4, 1, 8, 5, 2, 9, 6, 3}));
 }
 
+TEST(Assemble, DividesEveryByteBy255ExactlyInEveryLayout) {
+  std::vector<std::uint8_t> bytes(256);
+  std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
+  const OnePicture picture({1, 16, 16}, bytes, {0, -1});
+  const std::vector<std::uint32_t> order{0};
+  for (const BatchLayout layout :
+       {BatchLayout{BatchLayout::sample_major}, BatchLayout{BatchLayout::sample_innermost}}) {
+    const Batch batch = assemble(picture.view(1), order, layout);
+    const std::size_t stride = batch.inputs.size() / bytes.size();
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      ASSERT_EQ(batch.inputs[i * stride], static_cast<float>(i) / 255.0F) << "byte " << i;
+    }
+  }
+}
+
 TEST(Assemble, TurnsRectanglesUpsideDown) {
   EXPECT_EQ(OnePicture({1, 2, 3}, {1, 2, 3, 4, 5, 6}, {2, -1}).seen(1), (std::vector<int>{6, 5, 4, 3, 2, 1}));
 }
