@@ -65,7 +65,7 @@ Rng Appearance::client_stream(const char* purpose, std::size_t client, Part part
   return rng_.derive(purpose, client, other ? 1 : 0);
 }
 
-Rows Appearance::rows(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
+SampleRows Appearance::rows(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
   switch (shift_) {
     case Shift::covariate:
       return mode_ == DriftMode::trND_teDR ? ranked_patterns(client, part, sources) : ranked(client, part, sources);
@@ -75,8 +75,8 @@ Rows Appearance::rows(std::size_t client, Part part, std::span<const std::uint32
   }
 }
 
-Rows Appearance::unchanged(std::span<const std::uint32_t> sources) const {
-  Rows rows;
+SampleRows Appearance::unchanged(std::span<const std::uint32_t> sources) const {
+  SampleRows rows;
   rows.recipes = recipes_;
   rows.items.reserve(sources.size());
   for (const std::uint32_t source : sources) {
@@ -86,10 +86,10 @@ Rows Appearance::unchanged(std::span<const std::uint32_t> sources) const {
 }
 
 /// Angle and colour are ranked separately.
-Rows Appearance::ranked(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
+SampleRows Appearance::ranked(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
   const Ranked angles(parameters_.rotations, parameters_.skew, client_stream("angles", client, part));
   const Ranked colours(parameters_.colours, parameters_.skew, client_stream("colours", client, part));
-  Rows rows = unchanged(sources);
+  SampleRows rows = unchanged(sources);
   Rng rng = rng_.derive("appearance", client, static_cast<std::uint64_t>(part));
   for (ViewItem& item : rows.items) {
     const std::uint32_t angle = angles.draw(rng);
@@ -99,14 +99,14 @@ Rows Appearance::ranked(std::size_t client, Part part, std::span<const std::uint
 }
 
 /// Whole patterns are ranked; in test data the rare ones are frequent, or another order holds.
-Rows Appearance::ranked_patterns(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
+SampleRows Appearance::ranked_patterns(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
   const bool reversed = part != Part::train && test_order_ == TestOrder::reversed;
   Ranked patterns(static_cast<int>(recipes_->size()), parameters_.skew,
                   client_stream("patterns", client, reversed ? Part::train : part));
   if (reversed) {
     std::reverse(patterns.order.begin(), patterns.order.end());
   }
-  Rows rows = unchanged(sources);
+  SampleRows rows = unchanged(sources);
   Rng rng = rng_.derive("appearance", client, static_cast<std::uint64_t>(part));
   for (ViewItem& item : rows.items) {
     item.recipe = patterns.draw(rng);
@@ -114,13 +114,13 @@ Rows Appearance::ranked_patterns(std::size_t client, Part part, std::span<const 
   return rows;
 }
 
-Rows Appearance::swapped(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
+SampleRows Appearance::swapped(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
   Rng own = client_stream("permutation", client, part);
   std::vector<std::uint32_t> image = pool_;
   own.shuffle(std::span(image));
   const double probability =
       rng_.derive("swap_probability", client).uniform(parameters_.skew.low, parameters_.skew.high);
-  Rows rows = unchanged(sources);
+  SampleRows rows = unchanged(sources);
   Rng rng = rng_.derive("appearance", client, static_cast<std::uint64_t>(part));
   for (ViewItem& item : rows.items) {
     item.recipe = rng.bernoulli(probability) ? 1 : 0;
@@ -130,7 +130,7 @@ Rows Appearance::swapped(std::size_t client, Part part, std::span<const std::uin
   return rows;
 }
 
-Rows Appearance::targeted(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
+SampleRows Appearance::targeted(std::size_t client, Part part, std::span<const std::uint32_t> sources) const {
   const std::vector<Transform> patterns = make_patterns(parameters_.rotations, parameters_.colours);
   Rng own = client_stream("targets", client, part);
   std::vector<Recipe> recipes{identity_recipe(classes_)};
@@ -140,7 +140,7 @@ Rows Appearance::targeted(std::size_t client, Part part, std::span<const std::ui
   for (const std::uint32_t c : tinted_) {
     recipes[0].transform_of_class[c].tint = patterns[own.below(patterns.size())].tint;
   }
-  Rows rows = unchanged(sources);
+  SampleRows rows = unchanged(sources);
   rows.recipes = std::make_shared<const std::vector<Recipe>>(std::move(recipes));
   return rows;
 }

@@ -78,14 +78,14 @@ std::size_t BankData::scaled(std::size_t count) const {
   return scaled_count(count, static_cast<std::size_t>(options_.drifts), holdings_.train.count(), scale_rule(options_));
 }
 
-Rows BankData::train(std::size_t client, std::size_t stage) const {
+SampleRows BankData::train(std::size_t client, std::size_t stage) const {
   if (!accumulates(options_.drift_mode)) {
     return rows_of(stage_sources(client, stage), schedule_->ids[client][stage]);
   }
-  Rows all;
+  SampleRows all;
   std::vector<Recipe> fresh;
   for (std::size_t i = 0; i <= stage; ++i) {
-    Rows rows = rows_of(stage_sources(client, i), schedule_->ids[client][i]);
+    SampleRows rows = rows_of(stage_sources(client, i), schedule_->ids[client][i]);
     if (recipes_->empty()) {
       for (ViewItem& item : rows.items) {
         item.recipe = static_cast<std::uint32_t>(fresh.size());
@@ -167,10 +167,10 @@ Recipe BankData::fresh_recipe(int id) const {
   return permuted_recipe(dataset_->classes, pool, image);
 }
 
-Rows BankData::rows_of(std::span<const std::uint32_t> sources, int id) const {
+SampleRows BankData::rows_of(std::span<const std::uint32_t> sources, int id) const {
   const bool listed = !recipes_->empty();
   const std::uint32_t recipe = listed ? static_cast<std::uint32_t>(id - 1) : 0;
-  Rows rows;
+  SampleRows rows;
   rows.recipes = listed ? recipes_ : std::make_shared<const std::vector<Recipe>>(1, fresh_recipe(id));
   rows.items.reserve(sources.size());
   for (const std::uint32_t source : sources) {
@@ -179,7 +179,7 @@ Rows BankData::rows_of(std::span<const std::uint32_t> sources, int id) const {
   return rows;
 }
 
-Rows BankData::test(std::size_t client) const {
+SampleRows BankData::test(std::size_t client) const {
   Sources sources = holdings_.test.of(client);
   const int id = schedule_->test_ids[client];
   if (options_.shift == Shift::label_prior && options_.generator == Generator::feroma && !options_.strict) {
@@ -194,7 +194,7 @@ Rows BankData::test(std::size_t client) const {
   return rows_of(sources, id);
 }
 
-Rows BankData::few_labels(std::size_t client, int labels_per_class) const {
+SampleRows BankData::few_labels(std::size_t client, int labels_per_class) const {
   const int id = schedule_->test_ids[client];
   const auto wanted = [&](std::uint32_t source) {
     return recipes_->empty() || schedule_->bank.entry(id).keeps(dataset_->test, source);

@@ -67,7 +67,7 @@ std::variant<BankData, OwnData> make_data(const std::shared_ptr<const Dataset>& 
   return OwnData(dataset, options, rng);
 }
 
-std::vector<std::uint32_t> sources_of(const Rows& rows) {
+std::vector<std::uint32_t> sources_of(const SampleRows& rows) {
   std::vector<std::uint32_t> sources;
   sources.reserve(rows.items.size());
   for (const ViewItem& item : rows.items) {
@@ -76,8 +76,8 @@ std::vector<std::uint32_t> sources_of(const Rows& rows) {
   return sources;
 }
 
-Rows pick_rows(const Rows& rows, const std::vector<std::uint32_t>& positions) {
-  Rows picked{.items = {}, .recipes = rows.recipes};
+SampleRows pick_rows(const SampleRows& rows, const std::vector<std::uint32_t>& positions) {
+  SampleRows picked{.items = {}, .recipes = rows.recipes};
   picked.items.reserve(positions.size());
   for (const std::uint32_t position : positions) {
     picked.items.push_back(rows.items[position]);
@@ -103,7 +103,7 @@ std::size_t Federation::test_clients() const {
   return static_cast<std::size_t>(options_.test_clients == 0 ? options_.clients : options_.test_clients);
 }
 
-View Federation::make_view(const Samples& samples, Rows rows) const {
+View Federation::make_view(const Samples& samples, SampleRows rows) const {
   View view;
   view.samples = &samples;
   view.recipes = *rows.recipes;
@@ -121,7 +121,7 @@ ClientShard Federation::shard(ClientId client, Round round) const {
           options_.rounds, round);
   const int window = schedule_->stage_of_round[static_cast<std::size_t>(round)];
   const auto stage = static_cast<std::size_t>(window);
-  const Rows rows = std::visit([&](const auto& data) { return data.train(k, stage); }, data_);
+  const SampleRows rows = std::visit([&](const auto& data) { return data.train(k, stage); }, data_);
   const Rng split_rng = rng_.derive("held_out", k, stage);
   const HeldOutSplit split = options_.generator == Generator::clean ? split_sources(sources_of(rows), split_rng)
                                                                     : split_rows(rows.items.size(), split_rng);

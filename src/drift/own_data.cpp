@@ -14,15 +14,15 @@ OwnData::OwnData(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& 
       holdings_(make_holdings(*dataset_, options, rng)),
       appearance_(options, dataset_->classes, rng) {}
 
-Rows OwnData::train(std::size_t client, std::size_t) const {
+SampleRows OwnData::train(std::size_t client, std::size_t) const {
   return appearance_.rows(client, Appearance::Part::train, holdings_.train.of(client));
 }
 
-Rows OwnData::test(std::size_t client) const {
+SampleRows OwnData::test(std::size_t client) const {
   return appearance_.rows(client, Appearance::Part::test, holdings_.test.of(client));
 }
 
-Rows OwnData::few_labels(std::size_t client, int labels_per_class) const {
+SampleRows OwnData::few_labels(std::size_t client, int labels_per_class) const {
   const std::vector<std::uint32_t> share = holdings_.test.of(client);
   const Samples& samples = dataset_->test;
   std::vector<bool> has_class(static_cast<std::size_t>(dataset_->classes), false);

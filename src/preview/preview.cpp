@@ -35,7 +35,17 @@ PreviewRow make_row(const Federation& federation, const detail::CellMaker& maker
   return row;
 }
 
-std::vector<DistributionNote> make_legend(const std::vector<PreviewRow>& rows, const Bank& bank) {
+std::string note_of(int id, const Federation& federation) {
+  const Bank& bank = federation.schedule().bank;
+  if (!bank.lists(id)) {
+    return "";  // made for one client: a number, and no recipe
+  }
+  const Bank::Entry& entry = bank.entry(id);
+  return entry.domain < 0 ? detail::about_distribution(entry)
+                          : federation.dataset().domain_names[static_cast<std::size_t>(entry.domain)];
+}
+
+std::vector<DistributionNote> make_legend(const std::vector<PreviewRow>& rows, const Federation& federation) {
   std::set<int> ids;
   for (const PreviewRow& row : rows) {
     for (const PreviewCell& cell : row.stages) {
@@ -47,9 +57,7 @@ std::vector<DistributionNote> make_legend(const std::vector<PreviewRow>& rows, c
   }
   std::vector<DistributionNote> legend;
   for (const int id : ids) {
-    // A natural distribution has a number and no recipe.
-    const bool known = id >= 1 && id <= bank.size();
-    legend.push_back({id, known ? detail::about_distribution(bank.entry(id)) : ""});
+    legend.push_back({id, note_of(id, federation)});
   }
   return legend;
 }
@@ -94,7 +102,7 @@ Preview make_preview(const Federation& federation, const PreviewLimits& limits) 
   for (std::size_t client = 0; client < clients; ++client) {
     preview.rows.push_back(make_row(federation, maker, client, preview.stages));
   }
-  preview.legend = make_legend(preview.rows, bank);
+  preview.legend = make_legend(preview.rows, federation);
   return preview;
 }
 

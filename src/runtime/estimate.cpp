@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "feroma/runtime/run.h"
@@ -34,6 +36,19 @@ double seconds_per_step(const Experiment& experiment, const ModelSpec& model, co
   return best;
 }
 
+/// How many clients train in each round.
+std::vector<std::int64_t> clients_per_round(const Experiment& experiment) {
+  const ScenarioOptions& scenario = experiment.scenario;
+  const Rng rng(static_cast<std::uint64_t>(scenario.seed));
+  const Membership membership(experiment.membership, scenario.clients, scenario.rounds, rng.derive("scenario"));
+  std::vector<std::int64_t> active;
+  for (Round round = 1; round <= scenario.rounds; ++round) {
+    const auto present = static_cast<double>(membership.present(round).size());
+    active.push_back(std::max<std::int64_t>(1, std::llround(scenario.participation * present)));
+  }
+  return active;
+}
+
 }  // namespace
 
 RunEstimate estimate_run(const Experiment& experiment, int threads) {
@@ -53,13 +68,15 @@ RunEstimate estimate_run(const Experiment& experiment, int threads) {
   estimate.samples_per_client_round = static_cast<std::int64_t>(shard.train.size());
   const auto batches = static_cast<std::int64_t>(
       std::ceil(static_cast<double>(shard.train.size()) / experiment.training.fit.batch_size));
-  const auto active = std::max<std::int64_t>(1, std::llround(scenario.participation * scenario.clients));
-  estimate.steps = batches * experiment.training.fit.local_epochs * active * scenario.rounds;
+  const std::vector<std::int64_t> active = clients_per_round(experiment);
+  estimate.steps =
+      batches * experiment.training.fit.local_epochs * std::accumulate(active.begin(), active.end(), std::int64_t{0});
   estimate.parameters = static_cast<std::int64_t>(make_layout(model)->size);
   const auto model_bytes = estimate.parameters * static_cast<std::int64_t>(sizeof(float));
-  const auto data_bytes = static_cast<std::int64_t>(dataset->train.input_bytes() + dataset->test.input_bytes());
+  const Dataset& dataset = federation.dataset();
+  const auto data_bytes = static_cast<std::int64_t>(dataset.train.input_bytes() + dataset.test.input_bytes());
   // Last round's models, this round's mixtures and uploads, and the best round's copy.
-  estimate.memory_bytes = data_bytes + 4 * active * model_bytes;
+  estimate.memory_bytes = data_bytes + 4 * *std::max_element(active.begin(), active.end()) * model_bytes;
   const double step = seconds_per_step(experiment, model, shard.train);
   estimate.seconds = step * static_cast<double>(estimate.steps) * static_cast<double>(experiment.algorithms.size()) /
                      static_cast<double>(threads);

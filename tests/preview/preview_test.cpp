@@ -127,8 +127,9 @@ TEST(Preview, SeveralLabelsGiveTheShareOfEach) {
       samples->targets.insert(samples->targets.end(), {1, static_cast<std::uint8_t>(0), 1});
     }
   }
-  ScenarioOptions options = toy_scenario(Shift::concept_label);
-  options.swapped_classes = 1;
+  ScenarioOptions options = toy_scenario(Shift::iid);
+  options.drift_mode = DriftMode::fixed;
+  options.drifts = 1;
   const Preview preview = make_preview(Federation(dataset, options), {});
   EXPECT_EQ(preview.rows[0].stages[0].histogram, (std::vector<double>{1, 0, 1}));
   EXPECT_EQ(preview.rows[0].stages[0].labels[0], "0 2");

@@ -25,16 +25,16 @@ class Appearance {
 
   Appearance(const ScenarioOptions& options, int classes, const Rng& rng);
 
-  [[nodiscard]] Rows rows(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
+  [[nodiscard]] SampleRows rows(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
 
  private:
   /// Streams of a client that its test data share with training unless tests drift.
   [[nodiscard]] Rng client_stream(const char* purpose, std::size_t client, Part part) const;
-  [[nodiscard]] Rows unchanged(std::span<const std::uint32_t> sources) const;
-  [[nodiscard]] Rows ranked(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
-  [[nodiscard]] Rows ranked_patterns(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
-  [[nodiscard]] Rows swapped(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
-  [[nodiscard]] Rows targeted(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
+  [[nodiscard]] SampleRows unchanged(std::span<const std::uint32_t> sources) const;
+  [[nodiscard]] SampleRows ranked(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
+  [[nodiscard]] SampleRows ranked_patterns(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
+  [[nodiscard]] SampleRows swapped(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
+  [[nodiscard]] SampleRows targeted(std::size_t client, Part part, std::span<const std::uint32_t> sources) const;
 
   Shift shift_;
   DriftMode mode_;

@@ -21,9 +21,9 @@ class BankData {
            std::shared_ptr<const Schedule> schedule, const Rng& rng);
 
   /// A client's training data at a stage; with those of all earlier stages where data accumulate.
-  [[nodiscard]] Rows train(std::size_t client, std::size_t stage) const;
-  [[nodiscard]] Rows test(std::size_t client) const;
-  [[nodiscard]] Rows few_labels(std::size_t client, int labels_per_class) const;
+  [[nodiscard]] SampleRows train(std::size_t client, std::size_t stage) const;
+  [[nodiscard]] SampleRows test(std::size_t client) const;
+  [[nodiscard]] SampleRows few_labels(std::size_t client, int labels_per_class) const;
   /// A small client may be without any sample of its classes or domains; that is found before the first round.
   void check(std::size_t test_clients) const;
 
@@ -40,7 +40,7 @@ class BankData {
   /// The samples of a strict client's classes, repeated until they are as many as all classes were.
   [[nodiscard]] Sources refilled(std::span<const std::uint32_t> kept, int id, const Rng& rng) const;
   [[nodiscard]] Recipe fresh_recipe(int id) const;
-  [[nodiscard]] Rows rows_of(std::span<const std::uint32_t> sources, int id) const;
+  [[nodiscard]] SampleRows rows_of(std::span<const std::uint32_t> sources, int id) const;
 
   std::shared_ptr<const Dataset> dataset_;
   ScenarioOptions options_;

@@ -49,6 +49,7 @@ class Federation {
   [[nodiscard]] const Schedule& schedule() const { return *schedule_; }
   [[nodiscard]] const ScenarioOptions& options() const { return options_; }
   [[nodiscard]] SampleShape shape() const { return shape_; }
+  [[nodiscard]] const Dataset& dataset() const { return *dataset_; }
   [[nodiscard]] int classes() const { return dataset_->classes; }
   [[nodiscard]] bool multi_label() const { return dataset_->train.multi_label(); }
 
@@ -56,7 +57,7 @@ class Federation {
   /// Clients move through a bank of distributions, or each keeps one of its own.
   using Data = std::variant<BankData, OwnData>;
 
-  [[nodiscard]] View make_view(const Samples& samples, Rows rows) const;
+  [[nodiscard]] View make_view(const Samples& samples, SampleRows rows) const;
 
   std::shared_ptr<const Dataset> dataset_;  ///< shared: several runs in one process may use one dataset
   ScenarioOptions options_;

@@ -16,10 +16,10 @@ class OwnData {
  public:
   OwnData(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options, const Rng& rng);
 
-  [[nodiscard]] Rows train(std::size_t client, std::size_t stage) const;
-  [[nodiscard]] Rows test(std::size_t client) const;
+  [[nodiscard]] SampleRows train(std::size_t client, std::size_t stage) const;
+  [[nodiscard]] SampleRows test(std::size_t client) const;
   /// Of the classes that the client's test data have.
-  [[nodiscard]] Rows few_labels(std::size_t client, int labels_per_class) const;
+  [[nodiscard]] SampleRows few_labels(std::size_t client, int labels_per_class) const;
   /// Refuses a scenario in which a client ends up with nothing.
   void check(std::size_t test_clients) const;
 

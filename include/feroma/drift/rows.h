@@ -14,7 +14,7 @@
 namespace feroma {
 
 /// What a client has: stored samples and the recipes they go through.
-struct Rows {
+struct SampleRows {
   std::vector<ViewItem> items;
   std::shared_ptr<const std::vector<Recipe>> recipes;  ///< shared: one list may serve all clients
 };

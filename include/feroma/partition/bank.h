@@ -29,6 +29,7 @@ struct Bank {
   [[nodiscard]] int size() const { return static_cast<int>(entries.size()) + unlisted; }
   /// Distributions that clients may train on: ids 1..trained().
   [[nodiscard]] int trained() const { return size() - held_out; }
+  [[nodiscard]] bool lists(int id) const { return id >= 1 && id <= static_cast<int>(entries.size()); }
   [[nodiscard]] const Entry& entry(int id) const { return entries[static_cast<std::size_t>(id - 1)]; }
 };
 
