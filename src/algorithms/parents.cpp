@@ -48,6 +48,17 @@ Matrix shuffle_columns(const Matrix& weights, Rng rng) {
   return shuffled;
 }
 
+/// Where each receiver's own model of the last round is; the number of parents if it has none.
+std::vector<std::size_t> own_columns(std::span<const Receiver> receivers, std::span<const Parent> parents) {
+  std::vector<std::size_t> columns;
+  for (const Receiver& receiver : receivers) {
+    const auto own = std::find_if(parents.begin(), parents.end(),
+                                  [&](const Parent& parent) { return parent.client == receiver.client; });
+    columns.push_back(static_cast<std::size_t>(own - parents.begin()));
+  }
+  return columns;
+}
+
 }  // namespace
 
 std::vector<Profile> profiles_of(std::span<const Parent> parents) {
@@ -71,7 +82,7 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
   const Gauge gauge = fit_gauge(options.metric, shape, /*label_free=*/false, scaler, pool);
   const Distances distances = compare(gauge, queries, old, parallel);
   const WeightRule rule = weight_rule(options);
-  Matrix weights = weights_of(rule, distances, kernel_width(rule, distances));
+  Matrix weights = weights_of(rule, distances, kernel_width(rule, distances, own_columns(receivers, parents)));
   if (options.join == Join::positional) {
     weights = shuffle_columns(weights, std::move(rng));
   }
