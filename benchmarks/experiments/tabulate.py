@@ -14,7 +14,7 @@ import statistics
 import sys
 
 SHIFTS = {"covariate": "P(X)", "concept_feature": "P(X|Y)", "label_prior": "P(Y)", "concept_label": "P(Y|X)"}
-DATASETS = {"mnist": "MNIST", "fmnist": "FMNIST"}
+DATASETS = {"mnist": "MNIST", "fmnist": "FMNIST", "cifar10": "CIFAR-10"}
 LEVELS = ["low", "medium", "high"]
 ALGORITHMS = ["fedavg", "fedavg-ft", "feroma-reference", "feroma-paper", "feroma-auto"]
 # The figures of a result that tables show.

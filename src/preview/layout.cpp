@@ -95,7 +95,7 @@ SheetLayout sheet_layout(const Preview& preview) {
   lay_out_grid(layout, preview);
   // A title must not be cut off beside a narrow grid.
   const double title = std::max({text_width(title_line(preview), kTitle), text_width(detail_line(preview), kBody),
-                                 text_width(kHowToRead, kBody)});
+                                 text_width(std::string(kHowToRead) + "100 %", kBody)});
   layout.width = std::max(layout.width, static_cast<int>(std::ceil(title)) + 2 * kMargin);
   lay_out_legend(layout, preview);
   require(std::int64_t{layout.width} * layout.height <= kMostPixels, ErrorCode::invalid_config,

@@ -31,9 +31,9 @@ std::string title_line(const Preview& preview) {
 }
 
 std::string detail_line(const Preview& preview) {
-  return fmt::format("{} clients · {} rounds in {} stages · {} · generator {} · seed {}", preview.scenario.clients,
-                     preview.scenario.rounds, preview.stage_count, name_of(preview.scenario.drift_mode),
-                     name_of(preview.scenario.generator), preview.scenario.seed);
+  return fmt::format("{} clients · {} rounds in {} stage{} · {} · generator {} · seed {}", preview.scenario.clients,
+                     preview.scenario.rounds, preview.stage_count, preview.stage_count == 1 ? "" : "s",
+                     name_of(preview.scenario.drift_mode), name_of(preview.scenario.generator), preview.scenario.seed);
 }
 
 double largest_share(const Preview& preview) {
@@ -145,9 +145,7 @@ void draw_headings(Canvas& canvas, const Preview& preview, const SheetLayout& la
 }
 
 void draw_legend(Canvas& canvas, const Preview& preview, const SheetLayout& layout, double full_share) {
-  const std::string bars =
-      fmt::format("{} · bars: share of each label, full height {:.0f} %", kHowToRead, 100 * full_share);
-  text_(canvas, kMargin, layout.legend, bars, kBody);
+  text_(canvas, kMargin, layout.legend, fmt::format("{}{:.0f} %", kHowToRead, 100 * full_share), kBody);
   const int across = std::max(1, (layout.width - 2 * kMargin) / layout.legend_width);
   for (std::size_t i = 0; i < preview.legend.size(); ++i) {
     const DistributionNote& note = preview.legend[i];

@@ -34,8 +34,11 @@ inline constexpr TextStyle kBody{.size = 9, .colour = kSoft};
 inline constexpr TextStyle kHeading{.size = 10, .colour = kInk, .bold = true};
 inline constexpr TextStyle kTick{.size = 7, .colour = kSoft};
 
+/// Followed by the share that a bar of full height stands for.
 inline constexpr std::string_view kHowToRead =
-    "frame and number: distribution · below each sample: its label, 3→5 where class 3 is called 5";
+    "frame and number: distribution · below each sample: its label, 3→5 where class 3 is called 5 · bars: share of "
+    "each "
+    "label, full height ";
 
 /// Whether the bars are far enough apart to be numbered.
 [[nodiscard]] constexpr bool shows_label_numbers(int histogram_width, int classes) {

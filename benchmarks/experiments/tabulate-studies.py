@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Markdown tables of the runs that benchmarks/experiments/studies makes.
+
+  benchmarks/experiments/tabulate-studies.py RUNS
+
+A run's folder is named STUDY,VALUE,SEED; each study becomes a table with a row per value and a column per algorithm:
+the mean over seeds ± the standard deviation between them.
+"""
+import collections
+import json
+import pathlib
+import statistics
+import sys
+
+FIGURES = {"accuracy": "unlabelled clients", "accuracy_few_label": "with few labels", "accuracy_newcomers": "newcomers"}
+
+
+def figures_of(scenario, results):
+    """What a study shows: nobody can serve P(Y|X) without labels, and newcomers exist only where clients come and go."""
+    shown = ["accuracy_few_label" if scenario["shift"] == "concept_label" else "accuracy"]
+    if any(result.get("accuracy_newcomers") is not None for result in results):
+        shown.append("accuracy_newcomers")
+    return shown
+
+
+def value_of(result, figure):
+    # FedAvg has one model and nothing to choose with labels; the paper's code keeps its best round.
+    return result["accuracy_best_round"] if result["label"] == "fedavg" and figure != "accuracy_newcomers" else result[figure]
+
+
+def cell(values):
+    values = [value for value in values if value is not None]
+    if not values:
+        return "-"
+    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.pstdev(values):.1f}" if len(values) > 1 else "")
+
+
+def main():
+    studies = collections.defaultdict(lambda: collections.defaultdict(list))
+    for file in sorted(pathlib.Path(sys.argv[1]).glob("*,*,*/summary.json")):
+        study, value, _ = file.parent.name.split(",")
+        studies[study][value].append(json.loads(file.read_text()))
+    for study, rows in studies.items():
+        first = next(iter(rows.values()))[0]
+        labels = [result["label"] for result in first["results"]]
+        metric = first["results"][0]["metric"]
+        for figure in figures_of(first["scenario"], first["results"]):
+            print(f"\n{study} ({metric}, {FIGURES[figure]}):\n")
+            print("| | " + " | ".join(labels) + " | seeds |")
+            print("|---" * (len(labels) + 2) + "|")
+            for value, summaries in sorted(rows.items(), key=lambda row: (len(row[0]), row[0])):
+                by_label = collections.defaultdict(list)
+                for summary in summaries:
+                    for result in summary["results"]:
+                        by_label[result["label"]].append(value_of(result, figure))
+                print(f"| {value} | " + " | ".join(cell(by_label[label]) for label in labels) + f" | {len(summaries)} |")
+
+
+if __name__ == "__main__":
+    main()
