@@ -13,7 +13,7 @@
 namespace feroma::detail {
 namespace {
 
-const char* const kFigure = "many_clients_spread";
+const char* const kSpread = "many_clients_spread";
 constexpr double kSampled = 50;  // per round
 constexpr double kMegabyte = 1e6;
 
@@ -52,7 +52,7 @@ class SizedFederation {
 Readings measure_many_clients(const BenchOptions& options) {
   Readings readings;
   const std::string dataset = available_dataset();
-  note_dataset(readings, dataset, {kFigure});
+  note_dataset(readings, dataset, {kSpread});
   if (dataset.empty()) {
     return readings;
   }
@@ -82,7 +82,7 @@ Readings measure_many_clients(const BenchOptions& options) {
     }
     spreads.push_back(most / least);
   }
-  readings.values[kFigure] = quartiles_of(spreads);
+  readings.values[kSpread] = quartiles_of(spreads);
   for (const auto& [clients, values] : milliseconds) {
     readings.values[fmt::format("clients_{}_each_ms", clients)] = quartiles_of(values);
   }

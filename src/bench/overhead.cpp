@@ -7,21 +7,21 @@
 namespace feroma::detail {
 namespace {
 
-const char* const kFigure = "feroma_over_fedavg";
+const char* const kOverhead = "feroma_over_fedavg";
 
 }  // namespace
 
 Readings measure_overhead(const BenchOptions& options) {
   Readings readings;
   const std::string dataset = available_dataset();
-  note_dataset(readings, dataset, {kFigure});
+  note_dataset(readings, dataset, {kOverhead});
   if (dataset.empty()) {
     return readings;
   }
   std::vector<std::string> overrides{fmt::format("scenario.dataset={}", dataset)};
   if (options.quick) {
     overrides.insert(overrides.end(), {"scenario.clients=4", "scenario.rounds=8", "scenario.drifts=4"});
-    readings.notes[kFigure] += fmt::format("{}4 clients x 8 rounds", readings.notes[kFigure].empty() ? "" : "; ");
+    readings.notes[kOverhead] += fmt::format("{}4 clients x 8 rounds", readings.notes[kOverhead].empty() ? "" : "; ");
   }
   const Experiment experiment = experiment_of(overhead_config(), overrides);
   Cell cell(experiment, options.threads);
@@ -42,7 +42,7 @@ Readings measure_overhead(const BenchOptions& options) {
     feroma_seconds.push_back(phase_seconds(feroma));
     ratios.push_back(feroma_seconds.back() / fedavg_seconds.back());
   }
-  readings.values[kFigure] = quartiles_of(ratios);
+  readings.values[kOverhead] = quartiles_of(ratios);
   readings.values["fedavg_phases_s"] = quartiles_of(fedavg_seconds);
   readings.values["feroma_phases_s"] = quartiles_of(feroma_seconds);
   return readings;

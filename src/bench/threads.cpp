@@ -9,7 +9,7 @@
 namespace feroma::detail {
 namespace {
 
-constexpr std::size_t kClients = 20;  // a round of the paper
+constexpr std::size_t kRoundClients = 20;  // a round of the paper
 
 /// Multiply-adds in registers need no memory and no lock: what two threads gain on them is all that the machine has to
 /// give at that moment. On a shared host that is less than two while a neighbour sits on the second core.
@@ -41,7 +41,7 @@ Readings measure_threads(const BenchOptions& options) {
   const std::atomic<bool> stop = false;
   const auto train_all = [&](Workers& workers) {
     workers.run(
-        kClients,
+        kRoundClients,
         [&](std::size_t i, Trainer& trainer) {
           Parameters params = initialise(spec, Rng(i));
           static_cast<void>(trainer.fit(params, client.view(), fit, Rng(i)));
