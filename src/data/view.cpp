@@ -4,22 +4,19 @@
 #include <array>
 #include <type_traits>
 
+#include "data/lane_kernels.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
 namespace {
 
+using detail::LaneTint;
+using detail::PlaneTarget;
+using detail::TurnedLanes;
+using detail::Walk;
+
 constexpr auto kLanes = static_cast<std::size_t>(kBatchLanes);
 constexpr float kWhite = 255.0F;
-
-/// How a turned picture reads the stored one: its pixel (r, c) is stored at start + r * row + c * column.
-struct Walk {
-  std::ptrdiff_t start = 0;
-  std::ptrdiff_t row = 0;
-  std::ptrdiff_t column = 0;
-
-  [[nodiscard]] std::ptrdiff_t at(std::size_t r) const { return start + static_cast<std::ptrdiff_t>(r) * row; }
-};
 
 Walk make_walk(int quarter_turns, SampleShape shape) {
   require(quarter_turns >= 0 && quarter_turns < 4, ErrorCode::internal, "[view] quarter turns must be in 0..3, got {}",
@@ -127,48 +124,9 @@ void prefetch(std::span<const Source<Stored>> lanes, std::size_t values) {
   }
 }
 
-/// One row of a channel, all samples of a group side by side. Bytes are turned into numbers afterwards, many at a time.
-template <class Stored>
-void gather_row(std::span<const Source<Stored>> lanes, std::size_t channel_offset, std::size_t r,
-                std::span<Stored> gathered, std::span<float> out) {
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const Stored* const stored = lanes[lane].stored + channel_offset;
-    std::ptrdiff_t at = lanes[lane].walk.at(r);
-    for (std::size_t x = lane; x < gathered.size(); x += kLanes, at += lanes[lane].walk.column) {
-      gathered[x] = stored[at];
-    }
-  }
-  for (std::size_t i = 0; i < gathered.size(); ++i) {
-    out[i] = number(gathered[i]);
-  }
-}
-
-/// What happens to one channel of the samples of a group: x becomes x * keep + add, exactly x or exactly 1. Arithmetic
-/// instead of a choice, so that compilers use vectors.
-struct LaneTint {
-  LaneTint() { keep.fill(1.0F); }
-
-  std::array<float, kLanes> keep{};
-  std::array<float, kLanes> add{};
-};
-
-void copy_tinted(std::span<const float> row, const LaneTint& tint, float* __restrict to) {
-  for (std::size_t x = 0; x < row.size(); x += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      to[x + lane] = row[x + lane] * tint.keep[lane] + tint.add[lane];
-    }
-  }
-}
-
-/// Writes the rows of one group, zero for lanes without a sample; border columns stay as they are (zero).
-template <class Stored>
-void write_group(const Assembler<Stored>& assembler, std::span<const Source<Stored>> lanes, SampleShape shape,
-                 int border, std::span<float> out) {
-  const auto width = static_cast<std::size_t>(shape.width);
-  const auto height = static_cast<std::size_t>(shape.height);
-  const auto channels = static_cast<std::size_t>(shape.channels);
-  const std::size_t stride = (width + 2 * static_cast<std::size_t>(border)) * kLanes;
-  std::vector<LaneTint> tints(channels);
+/// What each channel of a group becomes.
+std::vector<LaneTint> tints_of(std::span<const Source<std::uint8_t>> lanes, int channels) {
+  std::vector<LaneTint> tints(static_cast<std::size_t>(channels));
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     if (lanes[lane].tint >= 0) {
       LaneTint& tint = tints[static_cast<std::size_t>(lanes[lane].tint)];
@@ -176,16 +134,61 @@ void write_group(const Assembler<Stored>& assembler, std::span<const Source<Stor
       tint.add[lane] = 1.0F;
     }
   }
-  std::vector<Stored> gathered(width * kLanes);
-  std::vector<float> row(width * kLanes);
-  for (std::size_t y = 0; y < height; ++y) {
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      // All channels of a gray picture share one gathered row.
-      if (channel == 0 || !assembler.gray_source()) {
-        gather_row<Stored>(lanes, assembler.channel_offset(static_cast<int>(channel)), y, gathered, row);
+  return tints;
+}
+
+std::vector<TurnedLanes> turns_of(std::span<const Source<std::uint8_t>> lanes) {
+  std::vector<TurnedLanes> turns;
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    auto turn =
+        std::find_if(turns.begin(), turns.end(), [&](const TurnedLanes& t) { return t.walk == lanes[lane].walk; });
+    if (turn == turns.end()) {
+      turn = turns.insert(turn, {lanes[lane].walk, {}});
+    }
+    turn->lanes[lane] = 0xFF;
+  }
+  return turns;
+}
+
+/// Writes the rows of one group, zero for lanes without a sample; border columns stay as they are (zero).
+void write_group(const Assembler<std::uint8_t>& assembler, std::span<const Source<std::uint8_t>> lanes,
+                 SampleShape shape, const PlaneTarget& out) {
+  const auto height = static_cast<std::size_t>(shape.height);
+  const auto width = static_cast<std::size_t>(shape.width);
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  const std::vector<TurnedLanes> turns = turns_of(lanes);
+  const std::vector<LaneTint> tints = tints_of(lanes, shape.channels);
+  // All channels of a gray picture share its only one.
+  const std::size_t sharing = assembler.gray_source() ? channels : 1;
+  std::vector<std::uint8_t> bytes(assembler.plane() * kLanes);
+  std::array<const std::uint8_t*, kLanes> pictures{};
+  for (std::size_t channel = 0; channel < channels; channel += sharing) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      // Lanes without a sample read another's picture, and nothing of it is used.
+      const Source<std::uint8_t>& source = lanes[lane < lanes.size() ? lane : 0];
+      pictures[lane] = source.stored + assembler.channel_offset(static_cast<int>(channel));
+    }
+    detail::interleave_bytes(pictures, assembler.plane(), bytes.data());
+    detail::write_plane({bytes.data(), turns, height, width}, std::span(tints).subspan(channel, sharing),
+                        {out.first + channel * out.channel, out.row, out.channel});
+  }
+}
+
+void write_group(const Assembler<float>& assembler, std::span<const Source<float>> lanes, SampleShape shape,
+                 const PlaneTarget& out) {
+  const auto width = static_cast<std::size_t>(shape.width);
+  for (int channel = 0; channel < shape.channels; ++channel) {
+    for (std::size_t r = 0; r < static_cast<std::size_t>(shape.height); ++r) {
+      float* const row = out.first + static_cast<std::size_t>(channel) * out.channel + r * out.row;
+      std::fill_n(row, width * kLanes, 0.0F);
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+        const Source<float>& source = lanes[lane];
+        const float* const stored = source.stored + assembler.channel_offset(channel) + source.walk.at(r);
+        for (std::size_t c = 0; c < width; ++c) {
+          row[c * kLanes + lane] =
+              channel == source.tint ? 1.0F : stored[static_cast<std::ptrdiff_t>(c) * source.walk.column];
+        }
       }
-      copy_tinted(row, tints[channel],
-                  out.data() + (channel * height + y) * stride + static_cast<std::size_t>(border) * kLanes);
     }
   }
 }
@@ -208,6 +211,8 @@ void write_inputs(const View& view, std::span<const std::uint32_t> order, BatchL
     }
     case BatchLayout::sample_innermost: {
       const std::size_t group_size = layout.size(view.shape, 1);
+      const std::size_t row = static_cast<std::size_t>(view.shape.width + 2 * layout.border) * kLanes;
+      const std::size_t border = static_cast<std::size_t>(layout.border) * kLanes;
       const auto group = [&](std::size_t first) {
         const std::size_t begin = std::min(first, sources.size());
         return std::span<const Source<Stored>>(sources).subspan(begin, std::min(kLanes, sources.size() - begin));
@@ -216,8 +221,9 @@ void write_inputs(const View& view, std::span<const std::uint32_t> order, BatchL
       prefetch(group(0), stored);
       for (std::size_t first = 0; first < sources.size(); first += kLanes) {
         prefetch(group(first + kLanes), stored);
-        write_group(assembler, group(first), view.shape, layout.border,
-                    inputs.subspan(first / kLanes * group_size, group_size));
+        write_group(assembler, group(first), view.shape,
+                    {inputs.subspan(first / kLanes * group_size, group_size).data() + border, row,
+                     row * static_cast<std::size_t>(view.shape.height)});
       }
       break;
     }

@@ -11,7 +11,7 @@ namespace feroma {
 namespace {
 
 /// Two samples of one distribution are rarely further apart than this times their noise...
-constexpr double kPartner = 1.4;
+constexpr double kPartner = 1.7;
 /// ... and distributions further apart than this have little to teach one another.
 constexpr double kStranger = 3.5;
 /// How much further the kernel of clients without partners reaches.
@@ -101,10 +101,10 @@ std::vector<double> row_weights(const WeightRule& rule, std::span<const double> 
   unreachable();
 }
 
-/// The nearest parent of every query that is not its own, and the noise in that distance.
+/// The nearest parent of every query that is not its own: how far it is, and how many times its noise that is.
 struct Partners {
   Matrix distance;
-  Matrix noise;
+  Matrix ratio;
 };
 
 Partners nearest_partners(const Distances& distances, std::span<const std::size_t> own) {
@@ -115,7 +115,8 @@ Partners nearest_partners(const Distances& distances, std::span<const std::size_
     for (std::size_t c = 0; c < plain.cols; ++c) {
       if (c != own[r] && plain.at(r, c) < nearest) {
         nearest = plain.at(r, c);
-        partners.noise.at(r, 0) = std::sqrt(distances.floor.at(r, c));
+        const double noise = std::sqrt(distances.floor.at(r, c));
+        partners.ratio.at(r, 0) = noise > 0 ? nearest / noise : std::numeric_limits<double>::infinity();
       }
     }
   }
@@ -161,10 +162,9 @@ double kernel_width(const WeightRule& rule, const Distances& distances, std::spa
     return width;
   }
   const Partners partners = nearest_partners(distances, own);
-  const double away = gaussian_width(partners.distance, 1);
-  const double noise = gaussian_width(partners.noise, 1);
-  const bool alone = away > kPartner * noise && away < kStranger * noise;
-  return alone ? kReach * rule.width * away : width;
+  const double typical = gaussian_width(partners.ratio, 1);
+  const bool alone = typical > kPartner && typical < kStranger;
+  return alone ? kReach * rule.width * gaussian_width(partners.distance, 1) : width;
 }
 
 double kernel_width_among(const WeightRule& rule, const Gauge& gauge, std::span<const Profile> parents) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tests/data/synthetic.h"
+#include "tests/only_simd.h"
 
 namespace feroma {
 namespace {
@@ -253,6 +254,10 @@ RC_GTEST_PROP(AssembleProperty, BothLayoutsHoldTheSameSamples, ()) {
   const Batch major = assemble(view, order, BatchLayout::sample_major);
   const int border = *rc::gen::inRange(0, 4);
   const Batch innermost = assemble(view, order, {BatchLayout::sample_innermost, border});
+  for (const SimdTarget target : simd_targets()) {
+    const OnlySimd only(target);
+    RC_ASSERT(assemble(view, order, {BatchLayout::sample_innermost, border}).inputs == innermost.inputs);
+  }
   const auto values = static_cast<std::size_t>(view.shape.size());
   RC_ASSERT(major.labels == innermost.labels);
   const auto columns = static_cast<std::size_t>(side + 2 * border);

@@ -158,6 +158,24 @@ TEST(Match, WidthIsOfTheNoiseWhereSomebodyHasTheSameDistribution) {
   const std::vector<std::size_t> own{0, 1};
   // The other client is 1.2 times the noise away: about what two samples of one distribution show.
   EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(1.2 * 1.2), own), 0.5);
+  EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(1.6 * 1.6), own), 0.5);
+}
+
+// Noise differs between clients: what counts is each one's distance over its own noise, not the typical distance over the
+// typical noise, which here would be 2.
+TEST(Match, PartnersAreMeasuredByTheNoiseOfTheirOwnPair) {
+  Distances distances{Matrix(3, 3, 100), Matrix(3, 3, 1)};
+  const auto pair = [&](std::size_t r, std::size_t c, double distance, double noise) {
+    distances.squared.at(r, c) = distance * distance;
+    distances.floor.at(r, c) = noise * noise;
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    pair(i, i, 1, 1);
+  }
+  pair(0, 1, 2, 1);
+  pair(1, 0, 2.4, 2);
+  pair(2, 0, 1.1, 1);
+  EXPECT_DOUBLE_EQ(kernel_width({}, distances, std::vector<std::size_t>{0, 1, 2}), 0.5);
 }
 
 TEST(Match, WidthReachesTheNearestOtherWhereEverybodyIsAlone) {
