@@ -68,7 +68,7 @@ void InterleaveBytes(const std::array<const std::uint8_t*, kLanes>& pictures, st
 
 #endif
 
-void WritePlane(const BytePlane& plane, std::span<const LaneTint> tints, const PlaneTarget& out) {
+void WritePlane(const BytePlane& plane, std::span<const LaneScale> channels, const PlaneTarget& out) {
   const hn::CappedTag<float, kLanes> d;
   const hn::Rebind<std::int32_t, decltype(d)> whole;
   const hn::Rebind<std::uint8_t, decltype(d)> bytes;
@@ -84,10 +84,11 @@ void WritePlane(const BytePlane& plane, std::span<const LaneTint> tints, const P
           pixels = hn::Or(pixels, hn::And(stored, hn::LoadU(bytes, turn.lanes.data() + lane)));
         }
         const auto value = hn::Div(hn::ConvertTo(d, hn::PromoteTo(whole, pixels)), white);
-        for (std::size_t c = 0; c < tints.size(); ++c) {
-          const auto keep = hn::LoadU(d, tints[c].keep.data() + lane);
-          const auto add = hn::LoadU(d, tints[c].add.data() + lane);
-          hn::StoreU(hn::MulAdd(value, keep, add), d, to + c * out.channel + lane);
+        for (std::size_t c = 0; c < channels.size(); ++c) {
+          const auto factor = hn::LoadU(d, channels[c].factor.data() + lane);
+          const auto offset = hn::LoadU(d, channels[c].offset.data() + lane);
+          // Rounded twice, so that machines with and without fused products agree.
+          hn::StoreU(hn::Add(hn::Mul(value, factor), offset), d, to + c * out.channel + lane);
         }
       }
     }
@@ -108,8 +109,8 @@ void interleave_bytes(const std::array<const std::uint8_t*, kBatchLanes>& pictur
   HWY_DYNAMIC_DISPATCH(InterleaveBytes)(pictures, count, out);
 }
 
-void write_plane(const BytePlane& plane, std::span<const LaneTint> tints, const PlaneTarget& out) {
-  HWY_DYNAMIC_DISPATCH(WritePlane)(plane, tints, out);
+void write_plane(const BytePlane& plane, std::span<const LaneScale> channels, const PlaneTarget& out) {
+  HWY_DYNAMIC_DISPATCH(WritePlane)(plane, channels, out);
 }
 
 }  // namespace feroma::detail

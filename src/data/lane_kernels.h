@@ -25,12 +25,10 @@ struct TurnedLanes {
   std::array<std::uint8_t, kBatchLanes> lanes{};
 };
 
-/// What happens to one channel of the samples of a group: x becomes x * keep + add, exactly x or exactly 1.
-struct LaneTint {
-  LaneTint() { keep.fill(1.0F); }
-
-  std::array<float, kBatchLanes> keep{};
-  std::array<float, kBatchLanes> add{};
+/// What happens to one channel of the samples of a group: x becomes x * factor + offset.
+struct LaneScale {
+  std::array<float, kBatchLanes> factor{};
+  std::array<float, kBatchLanes> offset{};
 };
 
 /// Bytes of one stored channel, the samples of a group side by side, and how to read them.
@@ -52,7 +50,7 @@ struct PlaneTarget {
 void interleave_bytes(const std::array<const std::uint8_t*, kBatchLanes>& pictures, std::size_t count,
                       std::uint8_t* out);
 
-/// Turns the plane, makes numbers of its bytes (a byte over 255) and writes one tinted channel per tint.
-void write_plane(const BytePlane& plane, std::span<const LaneTint> tints, const PlaneTarget& out);
+/// Turns the plane, makes numbers of its bytes (a byte over 255) and writes one channel per scale.
+void write_plane(const BytePlane& plane, std::span<const LaneScale> channels, const PlaneTarget& out);
 
 }  // namespace feroma::detail

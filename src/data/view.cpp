@@ -10,7 +10,7 @@
 namespace feroma {
 namespace {
 
-using detail::LaneTint;
+using detail::LaneScale;
 using detail::PlaneTarget;
 using detail::TurnedLanes;
 using detail::Walk;
@@ -65,6 +65,8 @@ class Assembler {
     require(same_plane && (stored.channels == view.shape.channels || (gray_source_ && view.shape.channels == 3)),
             ErrorCode::internal, "[view] {}x{}x{} samples cannot be seen as {}x{}x{}", stored.channels, stored.height,
             stored.width, view.shape.channels, view.shape.height, view.shape.width);
+    require(view.scales.empty() || view.scales.size() == static_cast<std::size_t>(stored.channels), ErrorCode::internal,
+            "[view] {} stored channels need as many scales, got {}", stored.channels, view.scales.size());
   }
 
   [[nodiscard]] Source<Stored> source(std::uint32_t position) const {
@@ -85,6 +87,12 @@ class Assembler {
     return gray_source_ ? 0 : static_cast<std::size_t>(channel) * plane_;
   }
   [[nodiscard]] bool gray_source() const { return gray_source_; }
+  /// What a channel of the sample becomes; a tinted one is 1 everywhere before it is scaled.
+  [[nodiscard]] InputScale scale(const Source<Stored>& source, int channel) const {
+    const InputScale scale =
+        view_.scales.empty() ? InputScale{} : view_.scales[gray_source_ ? 0 : static_cast<std::size_t>(channel)];
+    return channel == source.tint ? InputScale{0.0F, scale.factor + scale.offset} : scale;
+  }
 
  private:
   const View& view_;
@@ -100,14 +108,12 @@ void write_sample(const Assembler<Stored>& assembler, const Source<Stored>& sour
   for (int channel = 0; channel < shape.channels; ++channel) {
     const std::span<float> target =
         out.subspan(static_cast<std::size_t>(channel) * assembler.plane(), assembler.plane());
-    if (channel == source.tint) {
-      std::fill(target.begin(), target.end(), 1.0F);
-      continue;
-    }
+    const InputScale scale = assembler.scale(source, channel);
     const Stored* const stored = source.stored + assembler.channel_offset(channel);
     for (std::size_t r = 0; r < height; ++r) {
       for (std::size_t c = 0; c < width; ++c) {
-        target[r * width + c] = number(stored[source.walk.at(r) + static_cast<std::ptrdiff_t>(c) * source.walk.column]);
+        const float value = number(stored[source.walk.at(r) + static_cast<std::ptrdiff_t>(c) * source.walk.column]);
+        target[r * width + c] = value * scale.factor + scale.offset;
       }
     }
   }
@@ -124,17 +130,19 @@ void prefetch(std::span<const Source<Stored>> lanes, std::size_t values) {
   }
 }
 
-/// What each channel of a group becomes.
-std::vector<LaneTint> tints_of(std::span<const Source<std::uint8_t>> lanes, int channels) {
-  std::vector<LaneTint> tints(static_cast<std::size_t>(channels));
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    if (lanes[lane].tint >= 0) {
-      LaneTint& tint = tints[static_cast<std::size_t>(lanes[lane].tint)];
-      tint.keep[lane] = 0.0F;
-      tint.add[lane] = 1.0F;
+/// What each channel of a group becomes; lanes without a sample stay zero.
+std::vector<LaneScale> scales_of(const Assembler<std::uint8_t>& assembler, std::span<const Source<std::uint8_t>> lanes,
+                                 int channels) {
+  std::vector<LaneScale> scales(static_cast<std::size_t>(channels));
+  for (int channel = 0; channel < channels; ++channel) {
+    LaneScale& scale = scales[static_cast<std::size_t>(channel)];
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      const InputScale one = assembler.scale(lanes[lane], channel);
+      scale.factor[lane] = one.factor;
+      scale.offset[lane] = one.offset;
     }
   }
-  return tints;
+  return scales;
 }
 
 std::vector<TurnedLanes> turns_of(std::span<const Source<std::uint8_t>> lanes) {
@@ -157,7 +165,7 @@ void write_group(const Assembler<std::uint8_t>& assembler, std::span<const Sourc
   const auto width = static_cast<std::size_t>(shape.width);
   const auto channels = static_cast<std::size_t>(shape.channels);
   const std::vector<TurnedLanes> turns = turns_of(lanes);
-  const std::vector<LaneTint> tints = tints_of(lanes, shape.channels);
+  const std::vector<LaneScale> scales = scales_of(assembler, lanes, shape.channels);
   // All channels of a gray picture share its only one.
   const std::size_t sharing = assembler.gray_source() ? channels : 1;
   std::vector<std::uint8_t> bytes(assembler.plane() * kLanes);
@@ -169,7 +177,7 @@ void write_group(const Assembler<std::uint8_t>& assembler, std::span<const Sourc
       pictures[lane] = source.stored + assembler.channel_offset(static_cast<int>(channel));
     }
     detail::interleave_bytes(pictures, assembler.plane(), bytes.data());
-    detail::write_plane({bytes.data(), turns, height, width}, std::span(tints).subspan(channel, sharing),
+    detail::write_plane({bytes.data(), turns, height, width}, std::span(scales).subspan(channel, sharing),
                         {out.first + channel * out.channel, out.row, out.channel});
   }
 }
@@ -183,10 +191,11 @@ void write_group(const Assembler<float>& assembler, std::span<const Source<float
       std::fill_n(row, width * kLanes, 0.0F);
       for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
         const Source<float>& source = lanes[lane];
+        const InputScale scale = assembler.scale(source, channel);
         const float* const stored = source.stored + assembler.channel_offset(channel) + source.walk.at(r);
         for (std::size_t c = 0; c < width; ++c) {
           row[c * kLanes + lane] =
-              channel == source.tint ? 1.0F : stored[static_cast<std::ptrdiff_t>(c) * source.walk.column];
+              stored[static_cast<std::ptrdiff_t>(c) * source.walk.column] * scale.factor + scale.offset;
         }
       }
     }

@@ -87,12 +87,13 @@ SampleRows pick_rows(const SampleRows& rows, const std::vector<std::uint32_t>& p
 
 }  // namespace
 
-Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options)
+Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options, Inputs inputs)
     : dataset_(checked_dataset(std::move(dataset), options)),
       options_(options),
       rng_(Rng(static_cast<std::uint64_t>(options.seed)).derive("scenario")),
       schedule_(schedule_for(*dataset_, options, rng_)),
       shape_(seen_shape(dataset_->train.shape, options)),
+      scales_(inputs == Inputs::standardised ? standard_scales(dataset_->train) : std::vector<InputScale>{}),
       data_(make_data(dataset_, options, schedule_, rng_)) {
   std::visit([this](const auto& data) { data.check(test_clients()); }, data_);
   log::info("{} clients, {} stages, {} distributions: {} changes of distribution over the run", options_.clients,
@@ -110,6 +111,7 @@ View Federation::make_view(const Samples& samples, SampleRows rows) const {
   view.kept_recipes = std::move(rows.recipes);
   view.shape = shape_;
   view.items = std::move(rows.items);
+  view.scales = scales_;
   return view;
 }
 

@@ -85,7 +85,9 @@ PreviewCell CellMaker::make(int distribution, const View& view, const View& more
     share /= static_cast<double>(std::max<std::size_t>(cell.count, 1));
   }
   const std::vector<std::uint32_t> chosen = choose(view);
-  cell.samples = assemble(view, chosen, BatchLayout::sample_major);
+  View shown = view;
+  shown.scales = {};  // people look at pictures, not at what a model gets
+  cell.samples = assemble(shown, chosen, BatchLayout::sample_major);
   for (const std::uint32_t position : chosen) {
     cell.labels.push_back(label_text(view, position));
   }

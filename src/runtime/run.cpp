@@ -197,7 +197,8 @@ std::unique_ptr<Federation> make_federation(const Experiment& experiment) {
   experiment.scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
   problems.locate(experiment.given);
   problems.raise();
-  return std::make_unique<Federation>(dataset, experiment.scenario);
+  return std::make_unique<Federation>(dataset, experiment.scenario,
+                                      experiment.training.standardise ? Inputs::standardised : Inputs::as_stored);
 }
 
 bool check_algorithms(const Experiment& experiment, const ModelSpec& model) {

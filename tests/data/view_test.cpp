@@ -161,6 +161,46 @@ TEST(Assemble, AnEmptyOrderIsAnEmptyBatch) {
   EXPECT_TRUE(batch.inputs.empty());
 }
 
+// Scales come last: a tinted channel is 1 before it is scaled. Lanes without a sample stay zero.
+TEST(Assemble, ScalesEveryChannelAfterTurningAndTinting) {
+  OnePicture one({3, 1, 2}, {0, 51, 102, 153, 204, 255}, {2, 1});
+  const std::vector<InputScale> scales{{2.0F, -1.0F}, {10.0F, 0.5F}, {1.0F, 0.0F}};
+  View view = one.view(3);
+  view.scales = scales;
+  const AlignedVector expected{0.2F * 2 - 1, -1, 10.5F, 10.5F, 1, 0.8F};
+  const Batch major = assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major);
+  const Batch innermost = assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_innermost);
+  ASSERT_EQ(major.inputs.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_FLOAT_EQ(major.inputs[i], expected[i]);
+    EXPECT_EQ(innermost.inputs[i * 16], major.inputs[i]);
+    EXPECT_EQ(innermost.inputs[i * 16 + 1], 0.0F);
+  }
+  view.scales = std::span(scales).first(2);
+  EXPECT_EQ(error_of([&] { (void)assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major); }).code(),
+            ErrorCode::internal);
+}
+
+TEST(Assemble, ScalesNumbersAndSharesTheScaleOfAGrayPicture) {
+  OnePicture gray({1, 1, 2}, {0, 255}, {});
+  const std::vector<InputScale> scales{{4.0F, -1.0F}};
+  View view = gray.view(3);
+  view.scales = scales;
+  EXPECT_EQ(assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major).inputs,
+            (AlignedVector{-1, 3, -1, 3, -1, 3}));
+  Samples numbers;
+  numbers.shape = {1, 1, 2};
+  numbers.values = {0.5F, 2.0F};
+  numbers.labels = {0};
+  view.samples = &numbers;
+  view.shape = {1, 1, 2};
+  EXPECT_EQ(assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major).inputs, (AlignedVector{1, 7}));
+  const Batch innermost = assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_innermost);
+  EXPECT_EQ(innermost.inputs[0], 1);
+  EXPECT_EQ(innermost.inputs[16], 7);
+  EXPECT_EQ(innermost.inputs[17], 0);
+}
+
 TEST(Assemble, FillsUnusedLanesWithZerosEvenUnderATint) {
   const OnePicture one({1, 1, 2}, {10, 20}, {0, 0});
   const std::vector<std::uint32_t> order{0, 0};
@@ -246,6 +286,10 @@ RC_GTEST_PROP(AssembleProperty, BothLayoutsHoldTheSameSamples, ()) {
     recipes.push_back({.transform_of_class = {{turns, turns - 1}, {3 - turns, -1}}, .label_of_class = {1, 0}});
   }
   View view{.samples = &samples, .recipes = recipes, .shape = {3, side, side}, .items = {}};
+  const std::vector<InputScale> scales = standard_scales(samples);
+  if (*rc::gen::arbitrary<bool>()) {
+    view.scales = scales;
+  }
   for (std::uint32_t i = 0; i < 20; ++i) {
     view.items.push_back({i % 5, i % 4});
   }

@@ -154,6 +154,21 @@ TEST(Federation, PicturesAreColouredOnlyWhereTheShiftChangesPictures) {
   }
 }
 
+TEST(Federation, StandardisedInputsUseTheTrainingSamplesEverywhere) {
+  const auto dataset = mnist_sized();
+  const Federation federation(dataset, scenario(Shift::covariate, Generator::clean), Inputs::standardised);
+  const std::vector<InputScale> expected = standard_scales(dataset->train);
+  const auto same = [&](const View& view) {
+    return std::equal(view.scales.begin(), view.scales.end(), expected.begin(), expected.end());
+  };
+  EXPECT_TRUE(same(federation.shard(client(0), 1).train));
+  EXPECT_TRUE(same(federation.shard(client(0), 1).held_out));
+  EXPECT_TRUE(same(federation.test(client(0), 2).data));
+  EXPECT_TRUE(same(federation.test(client(0), 2).few_labels));
+  EXPECT_TRUE(
+      Federation(dataset, scenario(Shift::covariate, Generator::clean)).shard(client(0), 1).train.scales.empty());
+}
+
 TEST(FederationStreams, NumberOfStagesLeavesThePoolsAlone) {
   for (const Generator generator : kGenerators) {
     const Federation five(mnist_sized(), scenario(Shift::covariate, generator, 5));

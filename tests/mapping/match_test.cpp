@@ -161,8 +161,8 @@ TEST(Match, WidthIsOfTheNoiseWhereSomebodyHasTheSameDistribution) {
   EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(1.6 * 1.6), own), 0.5);
 }
 
-// Noise differs between clients: what counts is each one's distance over its own noise, not the typical distance over the
-// typical noise, which here would be 2.
+// Noise differs between clients: what counts is each one's distance over its own noise, not the typical distance over
+// the typical noise, which here would be 2.
 TEST(Match, PartnersAreMeasuredByTheNoiseOfTheirOwnPair) {
   Distances distances{Matrix(3, 3, 100), Matrix(3, 3, 1)};
   const auto pair = [&](std::size_t r, std::size_t c, double distance, double noise) {

@@ -48,6 +48,13 @@ TEST(Preview, ShowsWhatTheFederationHolds) {
   }
 }
 
+TEST(Preview, ShowsPicturesAsTheyAreStoredWhateverTheModelGets) {
+  const Federation plain = toy_federation(Shift::covariate);
+  const Federation scaled(std::make_shared<const Dataset>(plain.dataset()), plain.options(), Inputs::standardised);
+  EXPECT_EQ(make_preview(scaled, {}).rows[0].stages[0].samples.inputs,
+            make_preview(plain, {}).rows[0].stages[0].samples.inputs);
+}
+
 TEST(Preview, SaysWhatIsLeftOut) {
   const Preview preview = make_preview(toy_federation(Shift::covariate), {.clients = 2, .stages = 2, .samples = 0});
   EXPECT_EQ(left_out(preview), "left out: 1 of 3 clients, 1 of 3 stages");

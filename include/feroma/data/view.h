@@ -7,6 +7,7 @@
 
 #include "feroma/core/batch.h"
 #include "feroma/data/dataset.h"
+#include "feroma/data/scale.h"
 
 namespace feroma {
 
@@ -33,8 +34,8 @@ struct ViewItem {
 
 /**
  * A client's data: indices into a split plus recipes. Costs eight bytes a sample, never an image.
- * `samples` is borrowed from the federation, which outlives every view; so are `recipes`, unless `kept_recipes` keeps
- * them: some are made for one client alone.
+ * `samples` and `scales` are borrowed from the federation, which outlives every view; so are `recipes`, unless
+ * `kept_recipes` keeps them: some are made for one client alone.
  */
 struct View {
   const Samples* samples = nullptr;
@@ -42,6 +43,7 @@ struct View {
   SampleShape shape;  ///< what the client sees (a gray picture becomes 3 channels where tints exist)
   std::vector<ViewItem> items;
   std::shared_ptr<const std::vector<Recipe>> kept_recipes = nullptr;  ///< shared by the copies of a view
+  std::span<const InputScale> scales = {};  ///< of the stored channels, applied last; none leave values as they are
 
   [[nodiscard]] std::size_t size() const { return items.size(); }
   [[nodiscard]] std::int32_t label(std::size_t i) const;

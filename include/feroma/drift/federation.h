@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include "feroma/core/ids.h"
 #include "feroma/core/rng.h"
@@ -30,6 +31,9 @@ struct TestShard {
   View few_labels;  ///< labelled samples from outside the client's own share, used only to choose a model
 };
 
+/// Whether inputs are shown as they are stored, or every channel with mean 0 and spread 1 over the training data.
+enum class Inputs { as_stored, standardised };
+
 /**
  * All data of a scenario: who holds what at which round. Immutable after construction; every member is a pure
  * function of (scenario, seed, client, round) and safe to call from any thread. Shards are made on demand, so
@@ -37,7 +41,7 @@ struct TestShard {
  */
 class Federation {
  public:
-  Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options);
+  Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options, Inputs inputs = Inputs::as_stored);
 
   /// The client's data in a round, 1..R; the held-out part is empty only where the data are copies of one sample.
   [[nodiscard]] ClientShard shard(ClientId client, Round round) const;
@@ -64,6 +68,7 @@ class Federation {
   Rng rng_;                                   ///< never drawn from; streams are derived by purpose
   std::shared_ptr<const Schedule> schedule_;  ///< shared with the data, which follow it
   SampleShape shape_;
+  std::vector<InputScale> scales_;  ///< of the stored channels; none for inputs as they are
   Data data_;
 };
 

@@ -28,6 +28,7 @@ struct TrainingOptions {
   std::string model = "lenet5";
   EngineChoice engine = EngineChoice::automatic;
   SimdTarget simd = SimdTarget::automatic;
+  bool standardise = false;
   FitOptions fit;
 
   template <class Self, class Visit>
@@ -35,6 +36,8 @@ struct TrainingOptions {
     visit("model", self.model, anything(), "name of a model (`feroma list models`), or a TorchScript file (.pt)");
     visit("engine", self.engine, anything(), "what computes; auto takes the fastest this build has");
     visit("simd", self.simd, anything(), "instruction set of our kernels; auto takes the best this machine has");
+    visit("standardise", self.standardise, anything(),
+          "bring every input channel to mean 0 and spread 1, measured on the dataset's training samples");
     visit("local_epochs", self.fit.local_epochs, at_least(0), "passes over local data per round");
     visit("batch_size", self.fit.batch_size, at_least(1), "samples per step; the last batch may be smaller");
     visit("learning_rate", self.fit.learning_rate, above(0), "SGD step");
