@@ -59,10 +59,7 @@ fuzz: ## feed the file parsers mutated inputs for FUZZ_SECONDS each (default 60)
 	scripts/setup all
 	$(call configure,fuzz)
 	$(call build,fuzz) --target fuzzers
-	@for target in idx npy npz csv cifar png jpeg toml; do \
-	  echo "== $$target"; mkdir -p build/fuzz/found/$$target; \
-	  build/fuzz/bin/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -print_final_stats=0 \
-	    -artifact_prefix=build/fuzz/$$target- build/fuzz/found/$$target fuzz/corpus/$$target || exit 1; done
+	tools/fuzz build/fuzz $(FUZZ_SECONDS)
 
 format: ## lay out every C++ file with clang-format
 	tools/format-check --fix

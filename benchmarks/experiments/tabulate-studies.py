@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Markdown tables of the runs that benchmarks/experiments/studies makes.
 
-  benchmarks/experiments/tabulate-studies.py RUNS
+  benchmarks/experiments/tabulate-studies.py RUNS...
 
 A run's folder is named STUDY,VALUE,SEED; each study becomes a table with a row per value and a column per algorithm:
-the mean over seeds ± the standard deviation between them.
+the mean over seeds ± the standard deviation between them. Runs of the same name in several folders are joined, so that
+algorithms may be run apart.
 """
 import collections
 import json
@@ -35,25 +36,33 @@ def cell(values):
     return f"{statistics.mean(values):.1f}" + (f" ± {statistics.pstdev(values):.1f}" if len(values) > 1 else "")
 
 
+def read_runs(folders):
+    """{study: {value: {seed: [result of each algorithm]}}} and the scenario of each study."""
+    studies = collections.defaultdict(lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
+    scenarios = {}
+    for folder in folders:
+        for file in sorted(pathlib.Path(folder).glob("*,*,*/summary.json")):
+            study, value, seed = file.parent.name.split(",")
+            summary = json.loads(file.read_text())
+            scenarios[study] = summary["scenario"]
+            studies[study][value][seed] += summary["results"]
+    return studies, scenarios
+
+
 def main():
-    studies = collections.defaultdict(lambda: collections.defaultdict(list))
-    for file in sorted(pathlib.Path(sys.argv[1]).glob("*,*,*/summary.json")):
-        study, value, _ = file.parent.name.split(",")
-        studies[study][value].append(json.loads(file.read_text()))
+    studies, scenarios = read_runs(sys.argv[1:])
     for study, rows in studies.items():
-        first = next(iter(rows.values()))[0]
-        labels = [result["label"] for result in first["results"]]
-        metric = first["results"][0]["metric"]
-        for figure in figures_of(first["scenario"], first["results"]):
-            print(f"\n{study} ({metric}, {FIGURES[figure]}):\n")
+        results = [result for seeds in rows.values() for some in seeds.values() for result in some]
+        labels = list(dict.fromkeys(result["label"] for result in results))
+        for figure in figures_of(scenarios[study], results):
+            print(f"\n{study} ({results[0]['metric']}, {FIGURES[figure]}):\n")
             print("| | " + " | ".join(labels) + " | seeds |")
             print("|---" * (len(labels) + 2) + "|")
-            for value, summaries in sorted(rows.items(), key=lambda row: (len(row[0]), row[0])):
+            for value, seeds in sorted(rows.items(), key=lambda row: (len(row[0]), row[0])):
                 by_label = collections.defaultdict(list)
-                for summary in summaries:
-                    for result in summary["results"]:
-                        by_label[result["label"]].append(value_of(result, figure))
-                print(f"| {value} | " + " | ".join(cell(by_label[label]) for label in labels) + f" | {len(summaries)} |")
+                for result in (result for some in seeds.values() for result in some):
+                    by_label[result["label"]].append(value_of(result, figure))
+                print(f"| {value} | " + " | ".join(cell(by_label[label]) for label in labels) + f" | {len(seeds)} |")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 #include "bench/fma_peak.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 
 #include "core/simd_targets.h"
@@ -47,41 +45,6 @@ double FmaRoundsOf(std::index_sequence<I...>, std::int64_t rounds) {
 
 double FmaRounds(std::int64_t rounds) { return FmaRoundsOf(std::make_index_sequence<kAccumulators>(), rounds); }
 
-/// One row of a register tile: `Vectors` neighbouring vectors times one weight.
-template <std::size_t Rows, std::size_t... V, class D>
-double TileRoundsOf(std::index_sequence<V...>, D d, std::span<const float> values, std::int64_t rounds) {
-  constexpr std::size_t kVectors = sizeof...(V);
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t step = kVectors * lanes;
-  float weights[Rows];
-  std::fill(std::begin(weights), std::end(weights), 0.5F);
-  hn::Vec<D> sums[Rows][kVectors];
-  for (std::size_t r = 0; r < Rows; ++r) {
-    ((sums[r][V] = hn::Set(d, 1.0F)), ...);
-  }
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    for (std::size_t at = 0; at + step <= values.size(); at += step) {
-      const hn::Vec<D> in[] = {hn::LoadU(d, values.data() + at + V * lanes)...};
-      HWY_UNROLL(6)
-      for (std::size_t r = 0; r < Rows; ++r) {
-        const auto weight = hn::Set(d, weights[r]);
-        ((sums[r][V] = hn::MulAdd(in[V], weight, sums[r][V])), ...);
-      }
-    }
-  }
-  auto total = hn::Zero(d);
-  for (std::size_t r = 0; r < Rows; ++r) {
-    ((total = hn::Add(total, sums[r][V])), ...);
-  }
-  const float sum = hn::GetLane(hn::SumOfLanes(d, total));
-  require(sum > 0, ErrorCode::internal, "[bench] the tile loop must end above zero, got {}", sum);
-  return static_cast<double>(rounds) * static_cast<double>(values.size() / step * step) * Rows;
-}
-
-double TileRounds(std::span<const float> values, std::int64_t rounds) {
-  return TileRoundsOf<6>(std::make_index_sequence<kAccumulators / 6>(), hn::ScalableTag<float>(), values, rounds);
-}
-
 }  // namespace feroma::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -89,12 +52,6 @@ HWY_AFTER_NAMESPACE();
 namespace feroma::detail {
 
 HWY_EXPORT(FmaRounds);
-
-HWY_EXPORT(TileRounds);
-
-double run_tile_loop(std::span<const float> values, std::int64_t rounds) {
-  return HWY_DYNAMIC_DISPATCH(TileRounds)(values, rounds);
-}
 
 double run_fma_loop(std::int64_t rounds) { return HWY_DYNAMIC_DISPATCH(FmaRounds)(rounds); }
 

@@ -14,8 +14,6 @@ namespace {
 
 constexpr int kBatch = 64;
 constexpr std::int64_t kPeakRounds = 200'000;
-constexpr std::size_t kCachedValues = 150'000;  // 600 kB, a batch of 64 pictures of three channels
-constexpr std::int64_t kTileRounds = 10;
 
 /// One model on one engine: gradient and momentum update on a batch that is already assembled.
 class StepBench {
@@ -49,14 +47,6 @@ double fma_flops(double budget) {
   return 2 * products / seconds;
 }
 
-/// The same where one operand comes from the second-level cache, as those of a layer's activations do.
-double tile_flops(double budget) {
-  static const std::vector<float> values(kCachedValues, 1e-9F);
-  double products = 0;
-  const double seconds = thread_seconds_per_call(budget, [&] { products = run_tile_loop(values, kTileRounds); });
-  return 2 * products / seconds;
-}
-
 /// Why libtorch cannot be measured here; empty where it can.
 std::string why_no_torch() {
   if (!engine_available(EngineKind::torch)) {
@@ -86,7 +76,6 @@ Readings measure_steps(const BenchOptions& options) {
   const std::string no_torch = why_no_torch();
   const std::unique_ptr<StepBench> torch = no_torch.empty() ? torch_bench(spec) : nullptr;
   std::vector<double> peaks;
-  std::vector<double> tiles;
   std::vector<double> shares;
   std::vector<double> ratios;
   std::vector<double> native_ms;
@@ -95,7 +84,6 @@ Readings measure_steps(const BenchOptions& options) {
     const double peak = fma_flops(budget);
     const double step = thread_seconds_per_call(budget, [&] { native.step(); });
     peaks.push_back(peak / 1e9);
-    tiles.push_back(tile_flops(budget) / peak);
     shares.push_back(flops / step / peak);
     native_ms.push_back(1e3 * step);
     if (torch) {
@@ -107,7 +95,6 @@ Readings measure_steps(const BenchOptions& options) {
   Readings readings;
   readings.values["fma_peak_gflops"] = quartiles_of(peaks);
   readings.values["native_peak_share"] = quartiles_of(shares);
-  readings.values["cached_tile_peak_share"] = quartiles_of(tiles);
   readings.values["native_step_ms"] = quartiles_of(native_ms);
   if (torch) {
     readings.values["native_over_torch"] = quartiles_of(ratios);
