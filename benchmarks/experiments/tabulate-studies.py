@@ -17,16 +17,12 @@ FIGURES = {"accuracy": "unlabelled clients", "accuracy_few_label": "with few lab
 
 
 def figures_of(scenario, results):
-    """What a study shows: nobody can serve P(Y|X) without labels, and newcomers exist only where clients come and go."""
+    """What a study shows after the last round, of every algorithm alike: nobody can serve P(Y|X) without labels, and
+    newcomers exist only where clients come and go."""
     shown = ["accuracy_few_label" if scenario["shift"] == "concept_label" else "accuracy"]
     if any(result.get("accuracy_newcomers") is not None for result in results):
         shown.append("accuracy_newcomers")
     return shown
-
-
-def value_of(result, figure):
-    # FedAvg has one model and nothing to choose with labels; the paper's code keeps its best round.
-    return result["accuracy_best_round"] if result["label"] == "fedavg" and figure != "accuracy_newcomers" else result[figure]
 
 
 def cell(values):
@@ -61,7 +57,7 @@ def main():
             for value, seeds in sorted(rows.items(), key=lambda row: (len(row[0]), row[0])):
                 by_label = collections.defaultdict(list)
                 for result in (result for some in seeds.values() for result in some):
-                    by_label[result["label"]].append(value_of(result, figure))
+                    by_label[result["label"]].append(result[figure])
                 print(f"| {value} | " + " | ".join(cell(by_label[label]) for label in labels) + f" | {len(seeds)} |")
 
 
