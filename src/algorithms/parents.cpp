@@ -4,6 +4,7 @@
 #include <map>
 
 #include "feroma/core/error.h"
+#include "feroma/mapping/neighbours.h"
 
 namespace feroma {
 namespace {
@@ -82,7 +83,9 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
   const Gauge gauge = fit_gauge(options.metric, shape, /*label_free=*/false, scaler, pool);
   const Distances distances = compare(gauge, queries, old, parallel);
   const WeightRule rule = weight_rule(options);
-  Matrix weights = weights_of(rule, distances, kernel_width(rule, distances, own_columns(receivers, parents)));
+  const double width = width_to_neighbours(rule, distances, queries, old, own_columns(receivers, parents))
+                           .value_or(kernel_width(rule, distances));
+  Matrix weights = weights_of(rule, distances, width);
   if (options.join == Join::positional) {
     weights = shuffle_columns(weights, std::move(rng));
   }

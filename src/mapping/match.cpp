@@ -10,13 +10,6 @@
 namespace feroma {
 namespace {
 
-/// Two samples of one distribution are rarely further apart than this times their noise...
-constexpr double kPartner = 1.7;
-/// ... and distributions further apart than this have little to teach one another.
-constexpr double kStranger = 3.5;
-/// How much further the kernel of clients without partners reaches.
-constexpr double kReach = 2;
-
 std::vector<std::vector<double>> scaled_vectors(const Gauge& gauge, std::span<const Profile> profiles) {
   std::vector<std::vector<double>> vectors;
   for (const Profile& profile : profiles) {
@@ -101,28 +94,6 @@ std::vector<double> row_weights(const WeightRule& rule, std::span<const double> 
   unreachable();
 }
 
-/// The nearest parent of every query that is not its own: how far it is, and how many times its noise that is.
-struct Partners {
-  Matrix distance;
-  Matrix ratio;
-};
-
-Partners nearest_partners(const Distances& distances, std::span<const std::size_t> own) {
-  const Matrix plain = distances.plain();
-  Partners partners{Matrix(plain.rows, 1), Matrix(plain.rows, 1)};
-  for (std::size_t r = 0; r < plain.rows; ++r) {
-    double& nearest = partners.distance.at(r, 0) = std::numeric_limits<double>::infinity();
-    for (std::size_t c = 0; c < plain.cols; ++c) {
-      if (c != own[r] && plain.at(r, c) < nearest) {
-        nearest = plain.at(r, c);
-        const double noise = std::sqrt(distances.floor.at(r, c));
-        partners.ratio.at(r, 0) = noise > 0 ? nearest / noise : std::numeric_limits<double>::infinity();
-      }
-    }
-  }
-  return partners;
-}
-
 }  // namespace
 
 Gauge fit_gauge(Metric metric, const ProfileShape& shape, bool label_free, BlockScaler scaler,
@@ -156,15 +127,8 @@ Distances compare(const Gauge& gauge, std::span<const Profile> queries, std::spa
                                           : compare_vectors(gauge, queries, parents, parallel);
 }
 
-double kernel_width(const WeightRule& rule, const Distances& distances, std::span<const std::size_t> own) {
-  const double width = gaussian_width(distances.plain(), rule.width);
-  if (own.empty() || distances.squared.cols < 2) {
-    return width;
-  }
-  const Partners partners = nearest_partners(distances, own);
-  const double typical = gaussian_width(partners.ratio, 1);
-  const bool alone = typical > kPartner && typical < kStranger;
-  return alone ? kReach * rule.width * gaussian_width(partners.distance, 1) : width;
+double kernel_width(const WeightRule& rule, const Distances& distances) {
+  return gaussian_width(distances.plain(), rule.width);
 }
 
 double kernel_width_among(const WeightRule& rule, const Gauge& gauge, std::span<const Profile> parents) {

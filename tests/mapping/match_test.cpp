@@ -147,47 +147,6 @@ TEST(Match, EveryKernelGivesDifferentWeights) {
   }
 }
 
-Distances two_clients(double other_squared) {
-  Distances distances{Matrix(2, 2), Matrix(2, 2)};
-  distances.squared.values = {1, other_squared, other_squared, 1};
-  distances.floor.values = {1, 1, 1, 1};
-  return distances;
-}
-
-TEST(Match, WidthIsOfTheNoiseWhereSomebodyHasTheSameDistribution) {
-  const std::vector<std::size_t> own{0, 1};
-  // The other client is 1.2 times the noise away: about what two samples of one distribution show.
-  EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(1.2 * 1.2), own), 0.5);
-  EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(1.6 * 1.6), own), 0.5);
-}
-
-// Noise differs between clients: what counts is each one's distance over its own noise, not the typical distance over
-// the typical noise, which here would be 2.
-TEST(Match, PartnersAreMeasuredByTheNoiseOfTheirOwnPair) {
-  Distances distances{Matrix(3, 3, 100), Matrix(3, 3, 1)};
-  const auto pair = [&](std::size_t r, std::size_t c, double distance, double noise) {
-    distances.squared.at(r, c) = distance * distance;
-    distances.floor.at(r, c) = noise * noise;
-  };
-  for (std::size_t i = 0; i < 3; ++i) {
-    pair(i, i, 1, 1);
-  }
-  pair(0, 1, 2, 1);
-  pair(1, 0, 2.4, 2);
-  pair(2, 0, 1.1, 1);
-  EXPECT_DOUBLE_EQ(kernel_width({}, distances, std::vector<std::size_t>{0, 1, 2}), 0.5);
-}
-
-TEST(Match, WidthReachesTheNearestOtherWhereEverybodyIsAlone) {
-  const std::vector<std::size_t> own{0, 1};
-  EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(9), own), 3);
-  // A newcomer without a model of its own that finds its distribution among the parents is not alone.
-  const std::vector<std::size_t> none{2, 2};
-  EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(9), none), 0.5);
-  EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(9)), 0.5) << "nobody's own model is known";
-  EXPECT_DOUBLE_EQ(kernel_width({}, two_clients(16), own), 0.5) << "strangers have little to teach";
-}
-
 TEST(Match, WidthAmongParentsIgnoresThemselves) {
   const std::vector<Profile> parents{profile_at(0), profile_at(2), profile_at(6)};
   const Gauge gauge = fit_gauge(Metric::euclidean, kShape, true, {}, parents);

@@ -50,15 +50,9 @@ struct WeightRule {
   double threshold = 0;    ///< weights below it are dropped; 0 keeps all
 };
 
-/**
- * The gaussian kernel's width for queries that arrive together; own[r] is the column of query r's own parent, or the
- * number of columns. Usually the width is a share of how far the nearest parent is, which is sampling noise where
- * others have the same distribution. Where most clients are alone with theirs, but not far from others', such a width
- * would leave each with its own model only; then it is measured by the nearest other parent, so that similar clients
- * still learn from each other.
- */
-[[nodiscard]] double kernel_width(const WeightRule& rule, const Distances& distances,
-                                  std::span<const std::size_t> own = {});
+/// The gaussian kernel's width for queries that arrive together: a share of how far the nearest parent typically is,
+/// which is sampling noise where others have the same distribution.
+[[nodiscard]] double kernel_width(const WeightRule& rule, const Distances& distances);
 /// The width for a query that arrives alone: from the parents' distances to one another.
 [[nodiscard]] double kernel_width_among(const WeightRule& rule, const Gauge& gauge, std::span<const Profile> parents);
 /// One row of weights per query, each summing to 1.
