@@ -157,6 +157,22 @@ std::vector<Transform> unused_patterns(const BankParameters& parameters) {
   return unused;
 }
 
+/// Pairs of the bank that are held out of training: one colour per angle, another one at each next angle, so that every
+/// angle and every colour is trained on with others. None where there is only one of either.
+std::vector<Transform> held_out_pairs(const BankParameters& parameters) {
+  const std::vector<Transform> patterns = make_patterns(parameters.rotations, parameters.colours);
+  std::vector<Transform> pairs;
+  for (int r = 0; r < parameters.rotations && parameters.rotations > 1 && parameters.colours > 1; ++r) {
+    pairs.push_back(patterns[static_cast<std::size_t>(r * parameters.colours + r % parameters.colours)]);
+  }
+  return pairs;
+}
+
+/// What unseen clients of P(X) get.
+std::vector<Transform> unseen_patterns(const ScenarioOptions& options, const BankParameters& parameters) {
+  return options.unseen_from == UnseenFrom::bank ? held_out_pairs(parameters) : unused_patterns(parameters);
+}
+
 std::set<ClassSet> sets_of(const Bank& bank, Shift shift) {
   std::set<ClassSet> sets;
   for (const Bank::Entry& entry : bank.entries) {
@@ -229,7 +245,7 @@ Bank make_bank(const ScenarioOptions& options, int classes, const Rng& rng, int 
 std::int64_t held_out_size(const ScenarioOptions& options, int classes) {
   const BankParameters parameters = bank_parameters(options, classes);
   if (options.shift == Shift::covariate) {
-    return static_cast<std::int64_t>(unused_patterns(parameters).size());
+    return static_cast<std::int64_t>(unseen_patterns(options, parameters).size());
   }
   if (options.shift == Shift::label_prior || (options.shift == Shift::concept_feature && !options.strict)) {
     const std::int64_t left = class_sets(classes, parameters.classes_per_entry) - parameters.entries;
@@ -243,7 +259,10 @@ void add_held_out_entries(Bank& bank, const ScenarioOptions& options, int classe
   parameters.entries = static_cast<int>(held_out_size(options, classes));
   Rng own = rng.derive("held_out_bank");
   if (options.shift == Shift::covariate) {
-    for (const Transform pattern : unused_patterns(parameters)) {
+    for (const Transform pattern : unseen_patterns(options, parameters)) {
+      std::erase_if(bank.entries, [&](const Bank::Entry& entry) {
+        return entry.recipe.transform_of_class.front() == pattern;  // of the bank itself
+      });
       bank.entries.push_back(identity_entry(classes));
       auto& transforms = bank.entries.back().recipe.transform_of_class;
       std::fill(transforms.begin(), transforms.end(), pattern);

@@ -120,6 +120,8 @@ void check_option_use(const ScenarioOptions& o, Problems& problems) {
   uses.check("random_lockers", o.random_lockers, true, stages);
   uses.check_choice("scale_rule", o.scale_rule, ScaleRule::automatic, o.shift != Shift::natural, stages);
   uses.check("unseen_rate", o.unseen_rate, is_single(o.shift), has_bank(o) && !tests_drift(o.drift_mode));
+  uses.check_choice("unseen_from", o.unseen_from, UnseenFrom::outside, o.shift == Shift::covariate,
+                    has_bank(o) && !tests_drift(o.drift_mode));
 }
 
 }  // namespace feroma

@@ -157,6 +157,31 @@ TEST(UnseenRate, IsExactAndUsesHeldOutAnglesInTheSameColours) {
   }
 }
 
+// Of 2 angles x 3 colours, two pairs are held out; their angles and their colours occur in training.
+TEST(UnseenRate, FromTheBankHoldsOutPairsOfKnownAnglesAndColours) {
+  ScenarioOptions options = scenario(DriftMode::trDR_teND, TestRule::automatic, 20);
+  options.unseen_rate = 0.5;
+  options.unseen_from = UnseenFrom::bank;
+  const Schedule schedule = schedule_of(options);
+  ASSERT_EQ(schedule.bank.size(), 6);
+  ASSERT_EQ(schedule.bank.trained(), 4);
+  const auto pattern = [&](int id) { return schedule.bank.entry(id).recipe.transform_of_class[0]; };
+  for (int held = 5; held <= 6; ++held) {
+    bool angle = false;
+    bool colour = false;
+    for (int id = 1; id <= 4; ++id) {
+      EXPECT_NE(pattern(id), pattern(held));
+      angle = angle || pattern(id).quarter_turns == pattern(held).quarter_turns;
+      colour = colour || pattern(id).tint == pattern(held).tint;
+    }
+    EXPECT_TRUE(angle && colour);
+  }
+  EXPECT_EQ(std::count_if(schedule.test_ids.begin(), schedule.test_ids.end(), [](int id) { return id > 4; }), 10);
+  for (const std::vector<int>& ids : schedule.ids) {
+    EXPECT_LE(*std::max_element(ids.begin(), ids.end()), 4);
+  }
+}
+
 TEST(UnseenRate, LeavesTrainingAndTheOtherTestClientsAlone) {
   ScenarioOptions options = scenario(DriftMode::trDR_teND, TestRule::automatic, 20);
   const Schedule without = schedule_of(options);

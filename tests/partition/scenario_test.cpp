@@ -261,6 +261,18 @@ TEST(ScenarioCheck, UnseenTestClientsNeedADistributionLeftOver) {
             Messages{"scenario.unseen_rate must be 0 because training leaves no distribution of shift "
                      "\"concept_label\" unseen, got 0.2"});
   EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.unseen_rate = 0.2; }), Messages{});
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.unseen_rate = 0.2;
+              o.unseen_from = UnseenFrom::bank;
+              o.colours = 1;
+            }),
+            Messages{"scenario.unseen_rate must be 0 because training leaves no distribution of shift "
+                     "\"covariate\" unseen, got 0.2"});
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) {
+              o.shift = Shift::label_prior;
+              o.unseen_from = UnseenFrom::bank;
+            }).size(),
+            1U);
 }
 
 TEST(ScenarioCheck, ReportsEveryProblemAtOnce) {

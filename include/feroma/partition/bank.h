@@ -63,7 +63,7 @@ inline constexpr int kMaxListedClasses = 8;
 /// Builds the bank from the stream "bank" of `rng`; the options must have passed their check. Natural distributions are
 /// the dataset's `domains`.
 [[nodiscard]] Bank make_bank(const ScenarioOptions& options, int classes, const Rng& rng, int domains = 0);
-/// Appends the held-out entries that unseen test clients get.
+/// Appends the entries that unseen test clients get; those held out of the bank itself move to its end.
 void add_held_out_entries(Bank& bank, const ScenarioOptions& options, int classes, const Rng& rng);
 /// How many of them there are; 0 where the shift has none.
 [[nodiscard]] std::int64_t held_out_size(const ScenarioOptions& options, int classes);

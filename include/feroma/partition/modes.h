@@ -66,6 +66,14 @@ constexpr auto enum_names(ScaleRule) {
       {{automatic, "auto"}, {code, "code"}, {paper, "paper"}, {none, "none"}}};
 }
 
+/// Where unseen test clients get their distributions: angles or colours and class sets that the bank has not, or pairs
+/// of an angle and a colour held out of it, both of which occur in training with others.
+enum class UnseenFrom { outside, bank };
+constexpr auto enum_names(UnseenFrom) {
+  using enum UnseenFrom;
+  return std::array<std::pair<UnseenFrom, std::string_view>, 2>{{{outside, "outside"}, {bank, "bank"}}};
+}
+
 /// trND_teDR: which patterns or labels are frequent in a client's test data.
 enum class TestOrder { reversed, fresh };
 constexpr auto enum_names(TestOrder) {

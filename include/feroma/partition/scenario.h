@@ -36,6 +36,7 @@ struct ScenarioOptions {
   TestRule test_rule = TestRule::automatic;
   TestOrder test_order = TestOrder::reversed;
   double unseen_rate = 0;
+  UnseenFrom unseen_from = UnseenFrom::outside;
   bool strict = false;
   ScaleRule scale_rule = ScaleRule::automatic;
   int samples_per_stage = 0;
@@ -85,6 +86,9 @@ struct ScenarioOptions {
     visit("test_rule", self.test_rule, anything(), "which distribution a client is tested on");
     visit("test_order", self.test_order, anything(), "trND_teDR: what is frequent in the test data");
     visit("unseen_rate", self.unseen_rate, between(0, 1), "fraction of test clients with a held-out distribution");
+    visit(
+        "unseen_from", self.unseen_from, anything(),
+        "outside: angles, colours or class sets that training has not; bank: pairs of them held out of the bank, P(X)");
     visit("strict", self.strict, anything(), "static: each client has one distribution of a bank, on every sample");
     visit("scale_rule", self.scale_rule, anything(), "how often samples are repeated to fill the stages");
     visit("samples_per_stage", self.samples_per_stage, at_least(0),
