@@ -55,11 +55,13 @@ def shown(figure):
 
 
 def print_table(head, rows):
+    """Columns without any figure are left out."""
     escape = lambda text: str(text).replace("|", "\\|")
-    print("\n| " + " | ".join(map(escape, head)) + " |")
-    print("|" + "---|" * len(head))
+    kept = [i for i in range(len(head)) if any(row[i] not in ("-", "") for row in rows)]
+    print("\n| " + " | ".join(escape(head[i]) for i in kept) + " |")
+    print("|" + "---|" * len(kept))
     for row in rows:
-        print("| " + " | ".join(map(escape, row)) + " |")
+        print("| " + " | ".join(escape(row[i]) for i in kept) + " |")
 
 
 def read_runs(paths):

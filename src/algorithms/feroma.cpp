@@ -8,6 +8,7 @@
 #include "algorithms/feroma_state.h"
 #include "algorithms/parents.h"
 #include "algorithms/retention.h"
+#include "algorithms/strangers.h"
 #include "feroma/aggregation/mix.h"
 #include "feroma/algorithms/extractor.h"
 
@@ -354,9 +355,15 @@ std::unique_ptr<Predictor> Feroma::predictor(TestPolicy policy, TestContext& con
     return serves ? make_single_model_predictor(state_.global) : nullptr;
   }
   switch (policy) {
-    case TestPolicy::native:
-      return mixture(assignment_weights(options_, options_.assign_rule, shape_, state_.scaler, test_profile(context),
-                                        state_.parents, /*label_free=*/true));
+    case TestPolicy::native: {
+      const Profile query = test_profile(context);
+      if (options_.strangers == Strangers::confidence &&
+          is_stranger(options_, shape_, state_.scaler, query, state_.parents)) {
+        return mixture(confidence_weights(context.trainer, context.data, state_.parents));
+      }
+      return mixture(assignment_weights(options_, options_.assign_rule, shape_, state_.scaler, query, state_.parents,
+                                        /*label_free=*/true));
+    }
     case TestPolicy::nearest_signature:
       return mixture(assignment_weights(options_, AssignRule::nearest, shape_, state_.scaler, test_profile(context),
                                         state_.parents, /*label_free=*/true));

@@ -59,6 +59,10 @@ void check_applicable(const FeromaOptions& options, const FeromaOptions& preset,
   applies("mapping.metric", options.metric != preset.metric, mixes, "a mapping.kernel that is not uniform");
   applies("mapping.join", options.join != preset.join, mixes, "a mapping.kernel that is not uniform");
   applies("mapping.threshold", options.threshold != preset.threshold, mixes, "a mapping.kernel that is not uniform");
+  applies("mapping.global_share", options.global_share != preset.global_share, mixes,
+          "a mapping.kernel that is not uniform");
+  applies("assign.strangers", options.strangers != preset.strangers, options.assign_metric == Metric::reliable,
+          "assign.metric reliable");
   applies("mapping.scaling", options.scaling != preset.scaling,
           options.metric != Metric::reliable || options.assign_metric != Metric::reliable,
           "mapping.metric or assign.metric euclidean or cosine");

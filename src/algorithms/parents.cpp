@@ -86,6 +86,9 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
   const double width = width_to_neighbours(rule, distances, queries, old, own_columns(receivers, parents))
                            .value_or(kernel_width(rule, distances));
   Matrix weights = weights_of(rule, distances, width);
+  for (double& weight : weights.values) {
+    weight = (1 - options.global_share) * weight + options.global_share / static_cast<double>(weights.cols);
+  }
   if (options.join == Join::positional) {
     weights = shuffle_columns(weights, std::move(rng));
   }

@@ -27,7 +27,7 @@ struct Receiver {
   Profile profile;
 };
 
-/// Who takes how much from whom: distances, kernel, threshold, counts, normalisation, in this order.
+/// Who takes how much from whom: distances, kernel, threshold, global share, counts, normalisation, in this order.
 [[nodiscard]] Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                                    std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,
                                    const Parallel& parallel = in_turn);

@@ -1,6 +1,7 @@
 // What a Feroma client sends, and what a test client is served.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "algorithms/parents.h"
@@ -103,9 +104,12 @@ class ServingTest : public testing::Test {
     return loop->algorithm();
   }
   ModelShares sources(TestPolicy policy, std::uint64_t seed = 1, const View* few_labels = nullptr) {
-    const TestShard shard = run.federation.test(ClientId{2}, kFewLabels);
+    return sources_for(run.federation.test(ClientId{2}, kFewLabels).data, policy, seed, few_labels);
+  }
+  ModelShares sources_for(const View& data, TestPolicy policy, std::uint64_t seed = 1,
+                          const View* few_labels = nullptr) {
     StageSeconds seconds;
-    TestContext context{ClientId{2}, shard.data, few_labels, Rng(seed), trainer, seconds};
+    TestContext context{ClientId{2}, data, few_labels, Rng(seed), trainer, seconds};
     return loop->algorithm().predictor(policy, context)->sources();
   }
 
@@ -152,6 +156,35 @@ TEST_F(ServingTest, NativeComparesOnlyWhatNeedsNoLabels) {
   const auto weights = sources(TestPolicy::native);
   for (std::uint32_t k = 0; k < 6; ++k) {
     EXPECT_DOUBLE_EQ(weights.at({ClientId{k}, 5}), expected[k]);
+  }
+}
+
+TEST_F(ServingTest, AStrangerGetsTheModelsThatAreSureOfItsData) {
+  View data = run.federation.test(ClientId{2}, kFewLabels).data;
+  play();
+  const ModelShares known = sources_for(data, TestPolicy::native);
+  const std::vector<InputScale> bright{{1.0F, 5.0F}};  // like nothing that anybody trained on
+  View strange = data;
+  strange.scales = bright;
+  const ModelShares by_profile = sources_for(strange, TestPolicy::native);
+  const Algorithm& algorithm = play("assign.strangers = 'confidence'");
+  EXPECT_EQ(sources_for(data, TestPolicy::native), known) << "a known distribution is served as ever";
+  std::vector<double> entropies;
+  std::vector<ModelSource> names;
+  for (const ServedModel& served : algorithm.served()) {
+    double sum = 0;
+    for (const float p : trainer.probabilities(*served.model, strange)) {
+      sum -= p > 0 ? static_cast<double>(p) * std::log(static_cast<double>(p)) : 0.0;
+    }
+    entropies.push_back(sum / static_cast<double>(strange.size()));
+    names.push_back({*served.client, served.round});
+  }
+  const std::vector<double> expected = softmax_weights(entropies, 0.02);
+  const ModelShares by_confidence = sources_for(strange, TestPolicy::native);
+  EXPECT_NE(by_confidence, by_profile);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto found = by_confidence.find(names[i]);
+    EXPECT_NEAR(found == by_confidence.end() ? 0.0 : found->second, expected[i], 1e-9);
   }
 }
 

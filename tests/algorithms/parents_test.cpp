@@ -90,6 +90,23 @@ TEST(MixingMatrix, AnUnchangedClientAloneInItsDistributionStaysPersonal) {
   }
 }
 
+TEST(MixingMatrix, GlobalShareIsTheMeanOfAllModels) {
+  Rng rng(5);
+  const std::vector<Parent> parents = parents_of(rng, 6);
+  const std::vector<Receiver> receivers = receivers_of(rng, 6);
+  FeromaOptions options;
+  options.counts = Counts::none;
+  const Matrix none = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  options.global_share = 0.25;
+  const Matrix some = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  options.global_share = 1;
+  const Matrix all = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  for (std::size_t i = 0; i < none.values.size(); ++i) {
+    EXPECT_NEAR(some.values[i], 0.75 * none.values[i] + 0.25 / 6, 1e-12);
+    EXPECT_NEAR(all.values[i], 1.0 / 6, 1e-12);
+  }
+}
+
 TEST(MixingMatrix, CountsMultiplyTheWeights) {
   Rng rng(5);
   const std::vector<Parent> parents = parents_of(rng, 6);

@@ -28,6 +28,9 @@ enum class Join { id, positional };
 enum class AssignRule { kernel, nearest };
 /// How a few labelled samples choose.
 enum class FewLabelRule { loss, moments };
+/// How an unlabelled client whose distribution nobody has gets its model: by profile like all others, or by how sure
+/// the models are of its data.
+enum class Strangers { profile, confidence };
 
 constexpr auto enum_names(Latent) {
   using enum Latent;
@@ -63,6 +66,10 @@ constexpr auto enum_names(AssignRule) {
 constexpr auto enum_names(FewLabelRule) {
   using enum FewLabelRule;
   return std::array<std::pair<FewLabelRule, std::string_view>, 2>{{{loss, "loss"}, {moments, "moments"}}};
+}
+constexpr auto enum_names(Strangers) {
+  using enum Strangers;
+  return std::array<std::pair<Strangers, std::string_view>, 2>{{{profile, "profile"}, {confidence, "confidence"}}};
 }
 
 }  // namespace feroma

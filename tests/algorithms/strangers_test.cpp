@@ -1,0 +1,38 @@
+#include "algorithms/strangers.h"
+
+#include <gtest/gtest.h>
+
+namespace feroma {
+namespace {
+
+const ProfileShape kShape{2, 1, 1, true};
+
+/// 400 samples with spread 1, so a mean is known to 0.05.
+Profile profile_at(float x) { return {{{x, 2 * x}, {1, 1}}, {{{x}, {1}}}, {1.0F}, 400}; }
+
+std::vector<Parent> parents_at(std::initializer_list<float> places) {
+  std::vector<Parent> parents;
+  for (const float x : places) {
+    parents.push_back({ClientId{static_cast<std::uint32_t>(parents.size())}, nullptr, profile_at(x), 400});
+  }
+  return parents;
+}
+
+TEST(Strangers, AreFurtherFromEverybodyThanNoiseExplains) {
+  const std::vector<Parent> parents = parents_at({0, 0.02F, 3, 3.02F});
+  const FeromaOptions options;
+  const auto stranger = [&](float x) { return is_stranger(options, kShape, {}, profile_at(x), parents); };
+  EXPECT_FALSE(stranger(0.05F));
+  EXPECT_FALSE(stranger(3.05F));
+  EXPECT_TRUE(stranger(1.5F));
+  EXPECT_TRUE(stranger(9));
+}
+
+TEST(Strangers, AreUnknownToAMetricWithoutNoise) {
+  FeromaOptions options;
+  options.assign_metric = Metric::euclidean;
+  EXPECT_FALSE(is_stranger(options, kShape, {}, profile_at(9), parents_at({0, 3})));
+}
+
+}  // namespace
+}  // namespace feroma
