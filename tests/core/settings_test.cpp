@@ -61,6 +61,15 @@ TEST(Settings, BadTomlNamesTheLine) {
   EXPECT_TRUE(holds(refusal("a = 99999999999999999999"), "a.toml:1: not valid TOML: "));
 }
 
+// toml++ has undefined behaviour on some of these if left alone; sanitizers see it.
+TEST(Settings, CharactersOutsideAsciiBelongInQuotesOrComments) {
+  EXPECT_TRUE(holds(refusal("[t]\nx\u048c = 1\n"), "a.toml:2: not valid TOML: "));
+  EXPECT_TRUE(holds(refusal("x = 'a'\ufedf"), "a.toml:1: not valid TOML: "));
+  EXPECT_TRUE(holds(refusal("x = \"\\\ufedf\""), "a.toml:1: not valid TOML: "));
+  const Settings settings = parse_settings("# caf\u00e9\na = \"\u048c\"\nb = \"\"\"a\\\n \ufedf\"\"\"\n", "a.toml");
+  EXPECT_EQ(std::get<std::string>(settings.at("b").value), "a\ufedf");
+}
+
 TEST(Settings, DuplicateKeysAreErrors) {
   EXPECT_TRUE(holds(refusal("[scenario]\nseed = 1\nseed = 2\n"), "a.toml:3: not valid TOML: "));
   EXPECT_TRUE(holds(refusal("[scenario]\nseed = 1\n[scenario]\nx = 2\n"), "a.toml:3: not valid TOML: "));
@@ -110,6 +119,12 @@ TEST(Override, ReadsTomlValuesAndPlainWords) {
   EXPECT_EQ(overridden("k=/data/my \"set\""), SettingValue(std::string("/data/my \"set\"")));
   EXPECT_EQ(overridden("k="), SettingValue(std::string()));
   EXPECT_EQ(overridden(" k = low "), SettingValue(std::string("low")));
+}
+
+TEST(Override, ReadsWordsOutsideAsciiAsText) {
+  Settings settings;
+  apply_override(settings, "scenario.dataset=donn\u00e9es");
+  EXPECT_EQ(std::get<std::string>(settings.at("scenario.dataset").value), "donn\u00e9es");
 }
 
 TEST(Override, ReplacesTheValueAndSaysWhereItCameFrom) {
