@@ -46,8 +46,8 @@ test-neon: ## the kernels on NEON: cross-compiled for arm64, run by qemu, same b
 	scripts/setup all
 	scripts/arm64-root build/arm64-root
 	$(call configure,neon)
-	$(call build,neon) --target core_tests engine_tests aggregation_tests
-	$(call check,neon) -R '^(core|engine|aggregation)$$' --no-tests=error
+	$(call build,neon) --target core_tests data_tests engine_tests aggregation_tests
+	$(call check,neon) -R '^(core|data|engine|aggregation)$$' --no-tests=error
 
 bench: ## build and run the micro benchmarks (BENCH_FLAGS go to each of them)
 	scripts/setup test
