@@ -6,6 +6,12 @@ int Algorithm::phases(Round) const { return 1; }
 
 int Algorithm::extra_rounds() const { return 0; }
 
+std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }
+
+std::optional<ClusterView> Algorithm::clusters() const { return std::nullopt; }
+
+std::unique_ptr<Predictor> Algorithm::personal(const Message&) const { return nullptr; }
+
 void Algorithm::on_window_change(ClientContext&) const {}
 
 const RoundTrace* Algorithm::trace() const { return nullptr; }

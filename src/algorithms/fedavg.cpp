@@ -35,13 +35,8 @@ class FedAvg final : public Algorithm {
   }
 
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
-    switch (policy) {
-      case TestPolicy::native:
-      case TestPolicy::known_association: return make_single_model_predictor(global_);
-      case TestPolicy::nearest_signature:
-      case TestPolicy::few_label: return nullptr;
-    }
-    unreachable();
+    const bool serves = policy == TestPolicy::native || policy == TestPolicy::known_association;
+    return serves ? make_single_model_predictor(global_) : nullptr;
   }
 
   [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }

@@ -374,6 +374,8 @@ std::unique_ptr<Predictor> Feroma::predictor(TestPolicy policy, TestContext& con
       return own == state_.parents.end() ? nullptr
                                          : make_single_model_predictor(own->model, {{{own->client, own->round}, 1.0}});
     }
+    case TestPolicy::cluster_expectation:
+    case TestPolicy::personal_uniform: return nullptr;
   }
   unreachable();
 }

@@ -13,19 +13,23 @@ FitOptions with_momentum(FitOptions fit, MomentumChoice choice) {
   unreachable();
 }
 
+Tally score_for_the_record(ClientContext& context, const Parameters& model) {
+  const StageTimer timer(context.seconds, Stage::evaluate);
+  const Passes before = context.trainer.passes();
+  const Tally tally = context.trainer.evaluate(model, context.held_out);
+  context.trainer.passes() = before;
+  return tally;
+}
+
 Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit) {
-  {
-    const StageTimer timer(context.seconds, Stage::evaluate);
-    context.report.before = context.trainer.evaluate(received, context.held_out);
-  }
+  context.report.before = score_for_the_record(context, received);
   Parameters params = received.clone();
   {
     const StageTimer timer(context.seconds, Stage::train);
     context.report.train_loss = context.trainer.fit(params, context.train, fit, context.rng.derive("train"));
   }
-  const StageTimer timer(context.seconds, Stage::evaluate);
   context.report.num_examples = static_cast<std::int64_t>(context.train.size());
-  context.report.after = context.trainer.evaluate(params, context.held_out);
+  context.report.after = score_for_the_record(context, params);
   return params;
 }
 

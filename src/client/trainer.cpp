@@ -19,6 +19,10 @@ std::vector<std::uint32_t> stored_order(std::size_t size) {
   return order;
 }
 
+std::vector<std::uint32_t> epoch_order(const Rng& rng, int epoch, std::size_t size) {
+  return rng.derive("epoch", static_cast<std::uint64_t>(epoch)).permutation(size);
+}
+
 /// Calls `use` with consecutive pieces of at most `size` elements.
 template <class Use>
 void for_each_batch(std::span<const std::uint32_t> order, std::size_t size, Use use) {
@@ -66,9 +70,7 @@ void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
 }  // namespace
 
 double Trainer::fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks) {
-  return epochs(params, view, options, hooks, [&](int epoch) {
-    return rng.derive("epoch", static_cast<std::uint64_t>(epoch)).permutation(view.size());
-  });
+  return epochs(params, view, options, hooks, [&](int epoch) { return epoch_order(rng, epoch, view.size()); });
 }
 
 double Trainer::fit_in_order(Parameters& params, const View& view, const FitOptions& options) {
@@ -110,12 +112,41 @@ double Trainer::step(Parameters& params, const View& view, std::span<const std::
       batch_.weights.push_back(hooks.sample_weights[item]);
     }
   }
-  const double loss = engine_.gradient(params, batch_, objective_of(view), gradient_);
+  const double loss = gradient(params, batch_, objective_of(view), gradient_);
   if (hooks.edit_gradient) {
     hooks.edit_gradient(params.values(), gradient_);
   }
   sgd_step(params.values(), velocity, gradient_, options.learning_rate, options.momentum);
   return loss;
+}
+
+void Trainer::for_each_minibatch(const View& view, const FitOptions& options, const Rng& rng,
+                                 const std::function<void(const Batch& batch)>& use) {
+  check(options, view, {});
+  for (int epoch = 0; epoch < options.local_epochs; ++epoch) {
+    for_each_batch(epoch_order(rng, epoch, view.size()), static_cast<std::size_t>(options.batch_size), [&](auto items) {
+      assemble_(batch_, view, items, engine_.layout());
+      use(batch_);
+    });
+  }
+}
+
+double Trainer::gradient(Parameters& params, const Batch& batch, std::span<float> gradient) {
+  Objective objective;
+  objective.loss = batch.targets.empty() ? Loss::cross_entropy : Loss::binary_cross_entropy;
+  return this->gradient(params, batch, objective, gradient);
+}
+
+double Trainer::gradient(Parameters& params, const Batch& batch, const Objective& objective,
+                         std::span<float> gradient) {
+  passes_.forward += batch.size;
+  passes_.backward += batch.size;
+  return engine_.gradient(params, batch, objective, gradient);
+}
+
+Activations Trainer::forward(const Parameters& params, const Batch& batch, Latent latent) {
+  passes_.forward += batch.size;
+  return engine_.forward(params, batch, latent);
 }
 
 Tally Trainer::evaluate(const Parameters& params, const View& view) {
@@ -125,7 +156,7 @@ Tally Trainer::evaluate(const Parameters& params, const View& view) {
   Tally total;
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout());
-    const Activations out = engine_.forward(params, batch_, Latent::penultimate);
+    const Activations out = forward(params, batch_, Latent::penultimate);
     total += tally_logits(out.logits, out.classes, batch_.labels);
   });
   return total;
@@ -141,7 +172,7 @@ Tally Trainer::evaluate_multi_label(const Parameters& params, const View& view) 
 void Trainer::latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use) {
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout());
-    const Activations out = engine_.forward(params, batch_, latent);
+    const Activations out = forward(params, batch_, latent);
     use(out.latents, out.latent_size, batch_);
   });
 }
@@ -150,7 +181,7 @@ std::vector<float> Trainer::probabilities(const Parameters& params, const View& 
   std::vector<float> all;
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout(), /*labelled=*/false);
-    const Activations out = engine_.forward(params, batch_, Latent::penultimate);
+    const Activations out = forward(params, batch_, Latent::penultimate);
     if (view.samples->multi_label()) {
       append_sigmoid(all, out.logits);
     } else {
@@ -158,6 +189,22 @@ std::vector<float> Trainer::probabilities(const Parameters& params, const View& 
     }
   });
   return all;
+}
+
+std::vector<double> Trainer::losses(const Parameters& params, const View& view) {
+  const std::vector<float> all = probabilities(params, view);
+  const std::size_t classes = all.size() / std::max<std::size_t>(view.size(), 1);
+  std::vector<double> losses(view.size());
+  const std::vector<float> targets = view.samples->multi_label() ? targets_of(view) : std::vector<float>();
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const auto row = std::span(all).subspan(i * classes, classes);
+    const std::int32_t label = targets.empty() ? view.label(i) : 0;
+    const Tally one = targets.empty() ? tally_probabilities(row, static_cast<int>(classes), std::span(&label, 1))
+                                      : tally_multi_label(row, static_cast<int>(classes),
+                                                          std::span(targets).subspan(i * classes, classes));
+    losses[i] = one.loss();
+  }
+  return losses;
 }
 
 }  // namespace feroma

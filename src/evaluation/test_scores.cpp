@@ -3,27 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "feroma/metrics/tally.h"
+#include "feroma/evaluation/serve.h"
 
 namespace feroma {
 namespace {
-
-std::vector<std::int32_t> labels_of(const View& view) {
-  std::vector<std::int32_t> labels(view.size());
-  for (std::size_t i = 0; i < view.size(); ++i) {
-    labels[i] = view.label(i);
-  }
-  return labels;
-}
-
-Tally score(Predictor& predictor, Trainer& trainer, const View& view) {
-  const std::vector<float> probabilities = predictor.predict(trainer, view);
-  const auto classes = static_cast<int>(probabilities.size() / std::max<std::size_t>(view.size(), 1));
-  if (view.samples->multi_label()) {
-    return tally_multi_label(probabilities, std::max(classes, 1), targets_of(view));
-  }
-  return tally_probabilities(probabilities, classes, labels_of(view));
-}
 
 std::optional<bool> matched(const Predictor& predictor, int distribution, const TrueDistribution& true_distribution) {
   const auto& sources = predictor.sources();
@@ -35,43 +18,47 @@ std::optional<bool> matched(const Predictor& predictor, int distribution, const 
 }  // namespace
 
 TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                             const Rng& rng, const TrueDistribution& true_distribution, StageSeconds& seconds) {
+                             const Rng& rng, const Memories& memories, const TrueDistribution& true_distribution,
+                             StageSeconds& seconds) {
   const StageTimer timer(seconds, Stage::evaluate);
   TestScores scores;
-  const auto serve = [&](TestPolicy policy, const View* few_labels) {
+  const auto served = [&](TestPolicy policy) {
     StageSeconds inner;  // counted as evaluation, not twice
-    TestContext context{client, shard.data, few_labels, rng.derive("test", to_index(client)), trainer, inner};
-    return algorithm.predictor(policy, context);
+    const View* labelled = policy == TestPolicy::few_label ? &shard.few_labels : nullptr;
+    TestContext context{client, shard.data, labelled, rng.derive("test", to_index(client)), trainer, inner, &memories};
+    return serve(algorithm, policy, context);
   };
   const auto accuracy = [&](const std::unique_ptr<Predictor>& predictor) -> std::optional<double> {
     return predictor ? std::optional(score(*predictor, trainer, shard.data).accuracy()) : std::nullopt;
   };
-  const auto native = serve(TestPolicy::native, nullptr);
+  const auto native = served(TestPolicy::native);
   scores.native = accuracy(native);
   if (native) {
     scores.matched = matched(*native, shard.distribution, true_distribution);
   }
-  scores.known = accuracy(serve(TestPolicy::known_association, nullptr));
-  scores.nearest = accuracy(serve(TestPolicy::nearest_signature, nullptr));
-  scores.few_label = accuracy(serve(TestPolicy::few_label, &shard.few_labels));
+  scores.expectation = accuracy(served(TestPolicy::cluster_expectation));
+  scores.known = accuracy(served(TestPolicy::known_association));
+  scores.personal = accuracy(served(TestPolicy::personal_uniform));
+  scores.nearest = accuracy(served(TestPolicy::nearest_signature));
+  scores.few_label = accuracy(served(TestPolicy::few_label));
   return scores;
 }
 
 double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                    const Rng& rng, StageSeconds& seconds) {
+                    const Rng& rng, const Memories& memories, StageSeconds& seconds) {
   const StageTimer timer(seconds, Stage::evaluate);
   StageSeconds inner;
-  TestContext context{client, shard.data, nullptr, rng.derive("test", to_index(client)), trainer, inner};
-  const auto predictor = algorithm.predictor(TestPolicy::native, context);
+  TestContext context{client, shard.data, nullptr, rng.derive("test", to_index(client)), trainer, inner, &memories};
+  const auto predictor = serve(algorithm, TestPolicy::native, context);
   return predictor ? score(*predictor, trainer, shard.data).accuracy() : 0.0;
 }
 
 std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view, Trainer& trainer,
-                               const Rng& rng, StageSeconds& seconds) {
+                               const Rng& rng, const Memories& memories, StageSeconds& seconds) {
   const StageTimer timer(seconds, Stage::evaluate);
   StageSeconds inner;
-  TestContext context{client, view, nullptr, rng, trainer, inner};
-  const auto predictor = algorithm.predictor(TestPolicy::known_association, context);
+  TestContext context{client, view, nullptr, rng, trainer, inner, &memories};
+  const auto predictor = serve(algorithm, TestPolicy::known_association, context);
   return predictor ? std::optional(score(*predictor, trainer, view)) : std::nullopt;
 }
 

@@ -64,6 +64,10 @@ void visit_result(Record& record, Visit&& visit) {
   visit("peak_rss_bytes", record.peak_rss_bytes);
   visit("epsilon", record.epsilon);
   visit("accuracy_newcomers", record.accuracy_newcomers);
+  visit("accuracy_expectation", record.accuracy_expectation);
+  visit("accuracy_personal", record.accuracy_personal);
+  visit("forward_passes_per_client_round", record.forward_passes_per_client_round);
+  visit("backward_passes_per_client_round", record.backward_passes_per_client_round);
 }
 
 Json value_json(const std::string& text) { return text; }

@@ -60,6 +60,7 @@ void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phas
     memory.window = shard.window;
     algorithm.on_window_change(context);
   }
+  const Passes before = trainer.passes();
   try {
     ClientAnswer answer{algorithm.client_step(round, phase, context, received), 0};
     answer.bytes_up = answer.message.bytes();
@@ -71,6 +72,18 @@ void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phas
     }
     outcome.answer = ClientDropped{error.what()};
   }
+  outcome.passes = {trainer.passes().forward - before.forward, trainer.passes().backward - before.backward};
+}
+
+Memories SimulatedPool::memories(std::span<const ClientId> clients) const {
+  Memories memories;
+  for (const ClientId client : clients) {
+    const auto found = memories_.find(client);
+    if (found != memories_.end()) {
+      memories[client] = &found->second.state;
+    }
+  }
+  return memories;
 }
 
 void SimulatedPool::save(ModelWriter& out) const {

@@ -67,6 +67,8 @@ std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   return algorithm;
 }
 
+Memories RoundLoop::memories() const { return pool_.memories(participants(std::max(round_, 1))); }
+
 Round RoundLoop::rounds() const { return setup_.federation.options().rounds + algorithm_->extra_rounds(); }
 
 /// Extra rounds run on the last scheduled round's data.
@@ -154,6 +156,8 @@ void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, Roun
         answers[client] = std::move(answer->message);
         present.push_back(client);
         reports[client] = outcome.report;
+        totals_.passes.forward += outcome.passes.forward;
+        totals_.passes.backward += outcome.passes.backward;
       } else {
         reason = std::get<ClientDropped>(outcome.answer).reason;
         log::warning("{}: round {}: client {} dropped out: {}", setup_.plan.label, round, to_index(client), reason);
@@ -166,7 +170,7 @@ void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, Roun
     algorithm_->uplink(round, phase, answers, totals_.stages);
   }
   for (const auto& [client, report] : reports) {
-    totals_.samples_trained += report.num_examples * setup_.server.fit.local_epochs;
+    totals_.samples_held += report.num_examples;
   }
 }
 
@@ -241,14 +245,15 @@ void RoundLoop::validate(Round round, const std::map<ClientId, ClientReport>& re
   for (const auto& [client, report] : reports) {
     clients.push_back(client);
   }
+  const Memories remembered = pool_.memories(clients);
   std::vector<std::optional<Tally>> tallies(clients.size());
   std::vector<StageSeconds> seconds(clients.size());
   setup_.workers.run(
       clients.size(),
       [&](std::size_t i, Trainer& trainer) {
         const ClientShard shard = setup_.federation.shard(clients[i], data_round(round));
-        tallies[i] =
-            score_own(*algorithm_, clients[i], shard.held_out, trainer, setup_.rng.derive("validate"), seconds[i]);
+        tallies[i] = score_own(*algorithm_, clients[i], shard.held_out, trainer, setup_.rng.derive("validate"),
+                               remembered, seconds[i]);
       },
       setup_.stop);
   double loss = 0;
@@ -287,14 +292,15 @@ std::optional<double> RoundLoop::score_best_round() {
   ModelReader reader(archive, setup_.server.initial->shared_layout());
   best->load(reader);
   const std::size_t clients = setup_.federation.test_clients();
+  const Memories remembered = memories();
   std::vector<double> scores(clients);
   std::vector<StageSeconds> seconds(clients);
   setup_.workers.run(
       clients,
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
-        scores[i] =
-            score_native(*best, setup_.federation.test(client, kFewLabels), client, trainer, setup_.rng, seconds[i]);
+        scores[i] = score_native(*best, setup_.federation.test(client, kFewLabels), client, trainer, setup_.rng,
+                                 remembered, seconds[i]);
       },
       setup_.stop);
   for (const StageSeconds& s : seconds) {
@@ -310,6 +316,7 @@ ResultRecord RoundLoop::evaluate() {
     return distribution_of(source.client, source.round == 0 ? round_ : source.round);
   };
   const std::size_t clients = setup_.federation.test_clients();
+  const Memories remembered = memories();
   std::vector<TestScores> scores(clients);
   std::vector<StageSeconds> seconds(clients);
   setup_.workers.run(
@@ -317,7 +324,7 @@ ResultRecord RoundLoop::evaluate() {
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
         scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, kFewLabels), client, trainer,
-                                      setup_.rng, trained_on, seconds[i]);
+                                      setup_.rng, remembered, trained_on, seconds[i]);
       },
       setup_.stop);
   std::vector<double> native;
@@ -346,6 +353,8 @@ ResultRecord RoundLoop::evaluate() {
   result.accuracy_known = mean_of(scores, &TestScores::known);
   result.accuracy_few_label = mean_of(scores, &TestScores::few_label);
   result.accuracy_nearest = mean_of(scores, &TestScores::nearest);
+  result.accuracy_expectation = mean_of(scores, &TestScores::expectation);
+  result.accuracy_personal = mean_of(scores, &TestScores::personal);
   result.accuracy_best_round = score_best_round();
   if (matchable > 0) {
     result.match_rate = matched / matchable;
@@ -362,6 +371,9 @@ void RoundLoop::describe_costs(ResultRecord& result) const {
   const auto client_rounds = static_cast<double>(std::max<std::int64_t>(totals_.client_rounds, 1));
   result.bytes_up_per_client_round = static_cast<double>(totals_.bytes_up) / client_rounds;
   result.bytes_down_per_client_round = static_cast<double>(totals_.bytes_down) / client_rounds;
+  const auto held = static_cast<double>(std::max<std::int64_t>(totals_.samples_held, 1));
+  result.forward_passes_per_client_round = static_cast<double>(totals_.passes.forward) / held;
+  result.backward_passes_per_client_round = static_cast<double>(totals_.passes.backward) / held;
   result.profile_floats = algorithm_->profile_floats();
   result.seconds_total = totals_.seconds;
   for (std::size_t s = 0; s < kStageNames.size(); ++s) {
@@ -370,7 +382,7 @@ void RoundLoop::describe_costs(ResultRecord& result) const {
   const double training = totals_.stages.values[static_cast<std::size_t>(Stage::train)];
   // Stage seconds add up over the workers; the rate is that of all of them together.
   result.samples_per_second =
-      training > 0 ? static_cast<double>(totals_.samples_trained) * setup_.workers.threads() / training : 0;
+      training > 0 ? static_cast<double>(totals_.passes.backward) * setup_.workers.threads() / training : 0;
   result.peak_rss_bytes = peak_rss_bytes();
 }
 
@@ -385,7 +397,9 @@ Bytes RoundLoop::save() const {
   archive.put(totals_.bytes_up);
   archive.put(totals_.bytes_down);
   archive.put(totals_.client_rounds);
-  archive.put(totals_.samples_trained);
+  archive.put(totals_.samples_held);
+  archive.put(totals_.passes.forward);
+  archive.put(totals_.passes.backward);
   archive.put(totals_.newcomer_accuracy);
   archive.put(totals_.newcomers);
   archive.put<std::int32_t>(totals_.best_round);
@@ -410,7 +424,9 @@ void RoundLoop::load(std::span<const std::byte> bytes, const std::string& what) 
   totals_.bytes_up = archive.get<std::int64_t>();
   totals_.bytes_down = archive.get<std::int64_t>();
   totals_.client_rounds = archive.get<std::int64_t>();
-  totals_.samples_trained = archive.get<std::int64_t>();
+  totals_.samples_held = archive.get<std::int64_t>();
+  totals_.passes.forward = archive.get<std::int64_t>();
+  totals_.passes.backward = archive.get<std::int64_t>();
   totals_.newcomer_accuracy = archive.get<double>();
   totals_.newcomers = archive.get<std::int64_t>();
   totals_.best_round = archive.get<std::int32_t>();

@@ -73,7 +73,7 @@ class OneClass final : public Predictor {
   ModelShares sources_;
 };
 
-/// Answers 0, 1, 2 and 3 under the four policies, and remembers whom it was asked about.
+/// Answers 0, 1, 2 and 3 under four policies, and remembers whom it was asked about.
 class OneClassPerPolicy final : public Algorithm {
  public:
   void init(const ServerContext&) override {}
@@ -84,7 +84,13 @@ class OneClassPerPolicy final : public Algorithm {
     asked.push_back(context.id);
     draws.push_back(context.rng.next_u64());
     few_labels = context.few_labels;
-    return std::make_unique<OneClass>(static_cast<std::size_t>(policy));
+    switch (policy) {
+      case TestPolicy::native: return std::make_unique<OneClass>(0);
+      case TestPolicy::known_association: return std::make_unique<OneClass>(1);
+      case TestPolicy::nearest_signature: return std::make_unique<OneClass>(2);
+      case TestPolicy::few_label: return std::make_unique<OneClass>(3);
+      default: return nullptr;
+    }
   }
   [[nodiscard]] std::vector<ServedModel> served() const override { return {}; }
   void save(ModelWriter&) const override {}
@@ -107,7 +113,7 @@ class ScoreTest : public testing::Test {
   TestScores score(const Algorithm& algorithm) {
     StageSeconds seconds;
     return score_test_client(
-        algorithm, shard, ClientId{0}, trainer, Rng(1),
+        algorithm, shard, ClientId{0}, trainer, Rng(1), {},
         [](const ModelSource& source) { return to_index(source.client) == 2 ? 77 : 1; }, seconds);
   }
 
@@ -147,8 +153,8 @@ TEST_F(ScoreTest, EveryPolicyIsScoredOnTheTestData) {
   EXPECT_DOUBLE_EQ(*scores.nearest, 30);
   EXPECT_DOUBLE_EQ(*scores.few_label, 40);
   StageSeconds seconds;
-  EXPECT_DOUBLE_EQ(score_native(algorithm, shard, ClientId{0}, trainer, Rng(1), seconds), 10);
-  EXPECT_DOUBLE_EQ(score_own(algorithm, ClientId{0}, shard.data, trainer, Rng(1), seconds)->accuracy(), 20);
+  EXPECT_DOUBLE_EQ(score_native(algorithm, shard, ClientId{0}, trainer, Rng(1), {}, seconds), 10);
+  EXPECT_DOUBLE_EQ(score_own(algorithm, ClientId{0}, shard.data, trainer, Rng(1), {}, seconds)->accuracy(), 20);
 }
 
 TEST_F(ScoreTest, EveryClientIsServedAsItselfWithAStreamOfItsOwn) {
@@ -156,13 +162,13 @@ TEST_F(ScoreTest, EveryClientIsServedAsItselfWithAStreamOfItsOwn) {
   StageSeconds seconds;
   for (const ClientId client : {ClientId{3}, ClientId{4}}) {
     static_cast<void>(score_test_client(
-        algorithm, shard, client, trainer, Rng(1), [](const ModelSource&) { return 0; }, seconds));
+        algorithm, shard, client, trainer, Rng(1), {}, [](const ModelSource&) { return 0; }, seconds));
   }
-  ASSERT_EQ(algorithm.asked.size(), 8U);
+  ASSERT_EQ(algorithm.asked.size(), 12U);
   EXPECT_EQ(algorithm.asked[0], ClientId{3});
-  EXPECT_EQ(algorithm.asked[4], ClientId{4});
-  EXPECT_NE(algorithm.draws[0], algorithm.draws[4]);
-  static_cast<void>(score_native(algorithm, shard, ClientId{3}, trainer, Rng(1), seconds));
+  EXPECT_EQ(algorithm.asked[6], ClientId{4});
+  EXPECT_NE(algorithm.draws[0], algorithm.draws[6]);
+  static_cast<void>(score_native(algorithm, shard, ClientId{3}, trainer, Rng(1), {}, seconds));
   EXPECT_EQ(algorithm.draws.back(), algorithm.draws[0]);  // another round's model, the same client and stream
 }
 

@@ -34,7 +34,7 @@ double mean_accuracy(ToyRun& run, const RoundLoop& loop, std::size_t count) {
         StageSeconds seconds;
         const auto client = static_cast<ClientId>(i);
         scores[i] = score_native(loop.algorithm(), run.federation.test(client, 0), client, trainer,
-                                 Rng(static_cast<std::uint64_t>(run.federation.options().seed)), seconds);
+                                 Rng(static_cast<std::uint64_t>(run.federation.options().seed)), {}, seconds);
       },
       run.stop);
   return spread_of(scores).mean;

@@ -68,8 +68,9 @@ TEST_F(RoundLoopTest, CountsBytesPerClientRoundAndSamplesPerEpoch) {
   const ResultRecord result = half.evaluate();
   EXPECT_EQ(result.bytes_down_per_client_round, 4);
   EXPECT_EQ(result.bytes_up_per_client_round, 8);
-  EXPECT_EQ(half.totals().client_rounds, 15);             // 5 rounds, 3 clients
-  EXPECT_EQ(half.totals().samples_trained, 15 * 10 * 3);  // 10 examples, 3 epochs
+  EXPECT_EQ(half.totals().client_rounds, 15);            // 5 rounds, 3 clients
+  EXPECT_EQ(half.totals().samples_held, 15 * 10);        // 10 examples
+  EXPECT_EQ(result.forward_passes_per_client_round, 0);  // the script trains nothing
 }
 
 TEST_F(RoundLoopTest, WhoDropsOutIsNotAskedAgainAndNotInTheRecord) {
@@ -209,7 +210,7 @@ TEST_F(RoundLoopTest, TotalsSurviveACheckpoint) {
   EXPECT_EQ(after.bytes_up, before.bytes_up);
   EXPECT_EQ(after.bytes_down, before.bytes_down);
   EXPECT_EQ(after.client_rounds, before.client_rounds);
-  EXPECT_EQ(after.samples_trained, before.samples_trained);
+  EXPECT_EQ(after.samples_held, before.samples_held);
   EXPECT_EQ(after.best_loss, before.best_loss);
   RoundLoop other = loop({}, 1, "another");
   expect_error(ErrorCode::invalid_data, "is the state of scripted, expected another", [&] {

@@ -33,11 +33,22 @@ struct ServerContext {
 
 /// How a test client is served; an algorithm that cannot serve a policy returns null and the result is N/A.
 enum class TestPolicy {
-  native,             ///< the method's own rule for an unlabelled client
-  known_association,  ///< test client k is training client k
-  nearest_signature,  ///< the single nearest profile's model
-  few_label,          ///< a few labelled samples may be used to choose
+  native,               ///< the method's own rule for an unlabelled client
+  cluster_expectation,  ///< every cluster's prediction, weighted by the clients in it
+  known_association,    ///< test client k is training client k
+  personal_uniform,     ///< the mean prediction of all training clients' personal models
+  nearest_signature,    ///< the single nearest profile's model
+  few_label,            ///< a few labelled samples may be used to choose
 };
+
+/// The models a clustering method holds, and how much of each a training client uses (shares sum to 1).
+struct ClusterView {
+  std::vector<ParametersPtr> models;
+  std::map<ClientId, std::vector<double>> shares;  ///< of the clients of the last round
+};
+
+/// What training clients remember, by client; for policies that serve one of them or ask all of them.
+using Memories = std::map<ClientId, const Message*>;
 
 /// Whether a client's mixture is one model, a few, or nearly all (effective parents 1 / sum w^2).
 enum class Strategy { global, clustered, personal };
@@ -73,6 +84,7 @@ struct TestContext {
   Rng rng;
   Trainer& trainer;
   StageSeconds& seconds;
+  const Memories* memories = nullptr;  ///< null where nobody's memory is within reach
 };
 
 /**
@@ -97,7 +109,13 @@ class Algorithm {
   [[nodiscard]] virtual int extra_rounds() const;
   /// Called on the client before the first phase of a round in which its data version changed.
   virtual void on_window_change(ClientContext& context) const;
-  [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const = 0;
+  /// How the method itself serves a policy; null where it has no rule of its own. `evaluation/serve.h` then derives
+  /// one from `clusters` and `personal`, so that methods write no evaluation code.
+  [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const;
+  /// Absent for methods that do not cluster.
+  [[nodiscard]] virtual std::optional<ClusterView> clusters() const;
+  /// The personal model of a training client, from what it remembers; null where there is none.
+  [[nodiscard]] virtual std::unique_ptr<Predictor> personal(const Message& memory) const;
   /// What happened in the last finished round.
   [[nodiscard]] virtual const RoundTrace* trace() const;
   /// The models behind `predictor`, for the model store.

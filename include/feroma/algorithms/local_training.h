@@ -14,6 +14,9 @@ constexpr auto enum_names(MomentumChoice) {
 }
 [[nodiscard]] FitOptions with_momentum(FitOptions fit, MomentumChoice choice);
 
+/// How a model does on the client's held-out split; telemetry, so it is no part of what the method costs.
+[[nodiscard]] Tally score_for_the_record(ClientContext& context, const Parameters& model);
+
 /// One client's round as most methods do it: score the received model, train it, score the result. Fills the report.
 [[nodiscard]] Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit);
 

@@ -32,7 +32,18 @@ class Predictor {
   [[nodiscard]] virtual const ModelShares& sources() const = 0;
 };
 
+/// How good the predictions for labelled data are.
+[[nodiscard]] Tally score(Predictor& predictor, Trainer& trainer, const View& view);
+
 /// Predicts with one model.
 [[nodiscard]] std::unique_ptr<Predictor> make_single_model_predictor(ParametersPtr model, ModelShares sources = {});
+
+/// A predictor and its weight in an ensemble.
+struct WeightedPredictor {
+  double weight = 0;
+  std::unique_ptr<Predictor> predictor;
+};
+/// Predicts with the weighted mean of its members' probabilities; weights sum to 1 and those of 0 are not asked.
+[[nodiscard]] std::unique_ptr<Predictor> make_ensemble_predictor(std::vector<WeightedPredictor> members);
 
 }  // namespace feroma

@@ -39,6 +39,12 @@ struct FitHooks {
   std::function<void(std::span<const float> params, std::span<float> gradient)> edit_gradient;
 };
 
+/// Samples that went through a model; what a method costs a client.
+struct Passes {
+  std::int64_t forward = 0;
+  std::int64_t backward = 0;
+};
+
 /// The one local training loop, on one engine. Not shared between threads.
 class Trainer {
  public:
@@ -50,24 +56,37 @@ class Trainer {
   /// The same on samples in the given order, without shuffling.
   double fit_in_order(Parameters& params, const View& view, const FitOptions& options);
 
+  /// Calls `use` with the minibatches that `fit` would train on, in its order; for methods with their own steps.
+  void for_each_minibatch(const View& view, const FitOptions& options, const Rng& rng,
+                          const std::function<void(const Batch& batch)>& use);
+  /// One gradient (see Engine::gradient) of the data's own loss, or of another objective.
+  double gradient(Parameters& params, const Batch& batch, std::span<float> gradient);
+  double gradient(Parameters& params, const Batch& batch, const Objective& objective, std::span<float> gradient);
+
   [[nodiscard]] Tally evaluate(const Parameters& params, const View& view);
   /// Calls `use` with the latents (rows x width) of consecutive samples and the batch they came from.
   using LatentSink = std::function<void(std::span<const float> rows, int width, const Batch& batch)>;
   void latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use);
   /// Per-class probabilities, view.size() x classes: they sum to 1, or for multi-label data each stands alone.
   [[nodiscard]] std::vector<float> probabilities(const Parameters& params, const View& view);
+  /// The loss of every sample, in the view's order.
+  [[nodiscard]] std::vector<double> losses(const Parameters& params, const View& view);
   [[nodiscard]] Engine& engine() { return engine_; }
+  /// Counts everything since the trainer was made.
+  [[nodiscard]] Passes& passes() { return passes_; }
 
  private:
   double epochs(Parameters& params, const View& view, const FitOptions& options, const FitHooks& hooks,
                 const std::function<std::vector<std::uint32_t>(int epoch)>& order_of);
   [[nodiscard]] Tally evaluate_multi_label(const Parameters& params, const View& view);
+  [[nodiscard]] Activations forward(const Parameters& params, const Batch& batch, Latent latent);
   double step(Parameters& params, const View& view, std::span<const std::uint32_t> items, const FitOptions& options,
               std::span<float> velocity, const FitHooks& hooks);
 
   Engine& engine_;
   std::vector<float> gradient_;
   Batch batch_;  ///< used again for every batch
+  Passes passes_;
 };
 
 }  // namespace feroma

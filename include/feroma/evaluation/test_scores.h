@@ -13,7 +13,9 @@ namespace feroma {
 /// Accuracies of one test client under every policy, in percent; absent where the method does not serve the policy.
 struct TestScores {
   std::optional<double> native;
+  std::optional<double> expectation;
   std::optional<double> known;
+  std::optional<double> personal;
   std::optional<double> few_label;
   std::optional<double> nearest;
   std::optional<bool> matched;  ///< the native policy's largest source had the client's distribution
@@ -23,15 +25,16 @@ struct TestScores {
 using TrueDistribution = std::function<int(const ModelSource&)>;
 
 [[nodiscard]] TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client,
-                                           Trainer& trainer, const Rng& rng, const TrueDistribution& true_distribution,
-                                           StageSeconds& seconds);
+                                           Trainer& trainer, const Rng& rng, const Memories& memories,
+                                           const TrueDistribution& true_distribution, StageSeconds& seconds);
 /// Only the native policy; for the model of another round.
 [[nodiscard]] double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                                  const Rng& rng, StageSeconds& seconds);
+                                  const Rng& rng, const Memories& memories, StageSeconds& seconds);
 
 /// What the method would serve training client `client` now, scored on `view`; absent if it would serve nothing.
 [[nodiscard]] std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view,
-                                             Trainer& trainer, const Rng& rng, StageSeconds& seconds);
+                                             Trainer& trainer, const Rng& rng, const Memories& memories,
+                                             StageSeconds& seconds);
 
 /// Mean, spread and tail over test clients.
 struct Spread {

@@ -62,6 +62,8 @@ struct ResultRecord {
   std::optional<double> accuracy_known;
   std::optional<double> accuracy_few_label;
   std::optional<double> accuracy_nearest;
+  std::optional<double> accuracy_expectation;  ///< all clusters' predictions, weighted by their clients
+  std::optional<double> accuracy_personal;     ///< the mean prediction of all clients' personal models
   std::optional<double> accuracy_best_round;
   std::optional<double> accuracy_newcomers;  ///< clients that arrived later, on the first model they were given
   std::string metric = "accuracy";
@@ -71,6 +73,8 @@ struct ResultRecord {
   double samples_per_second = 0;
   double bytes_up_per_client_round = 0;
   double bytes_down_per_client_round = 0;
+  double forward_passes_per_client_round = 0;  ///< over the client's training samples, training included
+  double backward_passes_per_client_round = 0;
   std::optional<std::int64_t> profile_floats;
   std::int64_t peak_rss_bytes = 0;
   std::optional<double> epsilon;

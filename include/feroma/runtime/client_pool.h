@@ -28,6 +28,7 @@ struct ClientOutcome {
   ClientReport report;
   StageSeconds seconds;
   std::int64_t bytes_down = 0;
+  Passes passes;
 };
 
 /// Where clients are: in this process, or at the other end of a network.
@@ -54,6 +55,8 @@ class SimulatedPool final : public ClientPool {
                                                            std::span<const ClientId> participants) override;
   /// Whether the client has taken part before.
   [[nodiscard]] bool knows(ClientId client) const { return memories_.contains(client); }
+  /// What those of the clients that have ever taken part remember; valid until the next exchange.
+  [[nodiscard]] Memories memories(std::span<const ClientId> clients) const;
   void save(ModelWriter& out) const override;
   void load(ModelReader& in) override;
 

@@ -24,8 +24,9 @@ struct RunTotals {
   std::int64_t bytes_up = 0;
   std::int64_t bytes_down = 0;
   std::int64_t client_rounds = 0;
-  std::int64_t samples_trained = 0;  ///< sample passes through forward and backward
-  double newcomer_accuracy = 0;      ///< sum over clients that arrived later: the first model they were given
+  std::int64_t samples_held = 0;  ///< training samples, once per client and round
+  Passes passes;                  ///< of the clients, telemetry left out
+  double newcomer_accuracy = 0;   ///< sum over clients that arrived later: the first model they were given
   std::int64_t newcomers = 0;
   Round best_round = 0;
   double best_loss = 0;
@@ -66,6 +67,8 @@ class RoundLoop {
   /// Those of them who arrived after the first round and take part for the first time.
   [[nodiscard]] std::set<ClientId> newcomers(std::span<const ClientId> participants) const;
   [[nodiscard]] Round data_round(Round round) const;
+  /// What the participants of the last finished round remember.
+  [[nodiscard]] Memories memories() const;
   /// The true id of what a client has in a round.
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
   void exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
