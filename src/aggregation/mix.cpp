@@ -1,6 +1,7 @@
 #include "feroma/aggregation/mix.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -180,6 +181,19 @@ Parameters weighted_mean(std::span<const ParametersPtr> sources, std::span<const
     weights.push_back(static_cast<float>(static_cast<double>(count) / total));
   }
   return std::move(mix(sources, weights).front());
+}
+
+Parameters extrapolate(const ParametersPtr& now, const ParametersPtr& before, double momentum) {
+  const std::array sources{now, before};
+  const std::array weights{static_cast<float>(1 + momentum), static_cast<float>(-momentum)};
+  Parameters ahead = std::move(mix(sources, weights).front());
+  const std::vector<Segment>& segments = now->layout().segments;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i].kind == SegmentKind::buffer) {
+      std::copy(now->segment(i).begin(), now->segment(i).end(), ahead.segment(i).begin());
+    }
+  }
+  return ahead;
 }
 
 }  // namespace feroma

@@ -20,6 +20,15 @@ constexpr double kCubeMargin = 1.02;
 constexpr int kPcaPoints = 200;
 // warmup_auto: the gain over two rounds (in points) that keeps the warm-up going.
 constexpr double kWarmupGain = 1.0;
+// The share of the server's momentum that acts in the warm-up, while models still change their direction.
+constexpr double kWarmupMomentum = 0.5;
+
+/// What a client is to train from: a mixture, moved on by `momentum` times the way it came from `before` (null: none).
+struct Assignment {
+  ParametersPtr mixture;
+  ParametersPtr before;
+  double momentum = 0;
+};
 
 /// What an exchange of messages is for.
 enum class Step { bounds, profile, train };
@@ -53,10 +62,7 @@ class Feroma final : public Algorithm {
     switch (step(round, phase)) {
       case Step::bounds: return state_.extractor.encoder ? Message{{{"encoder", state_.extractor.encoder}}} : Message{};
       case Step::profile: return state_.equipped.contains(client) ? Message{} : to_message(state_.extractor);
-      case Step::train: {
-        const auto found = assigned_.find(client);
-        return {{{"model", found == assigned_.end() ? state_.global : found->second}}};
-      }
+      case Step::train: return {{{"model", start_of(assignment(client))}}};
     }
     unreachable();
   }
@@ -103,6 +109,16 @@ class Feroma final : public Algorithm {
   void end_warmup(Round round);
   [[nodiscard]] bool warmed_up(Round round, const std::map<ClientId, Message>& answers);
 
+  [[nodiscard]] Assignment assignment(ClientId client) const {
+    const auto found = assigned_.find(client);
+    return found == assigned_.end()
+               ? Assignment{state_.global, state_.global_before, kWarmupMomentum * options_.server_momentum}
+               : found->second;
+  }
+  [[nodiscard]] ParametersPtr start_of(const Assignment& given) const {
+    return given.before == nullptr ? given.mixture : share(extrapolate(given.mixture, given.before, given.momentum));
+  }
+
   // ---- Client side ----
   [[nodiscard]] Message send_bounds(ClientContext& context, const Message& received) const;
   [[nodiscard]] Message send_profile(ClientContext& context, const Message& received) const;
@@ -128,7 +144,7 @@ class Feroma final : public Algorithm {
   FeromaState state_;
   // Only inside a round, between mapping and training.
   std::vector<Receiver> receivers_;
-  std::map<ClientId, ParametersPtr> assigned_;
+  std::map<ClientId, Assignment> assigned_;
   RoundTrace trace_;
 };
 
@@ -207,6 +223,16 @@ double accuracy_of(const Ints& hits) {
   return hits[1] == 0 ? 0.0 : 100.0 * static_cast<double>(hits[0]) / static_cast<double>(hits[1]);
 }
 
+/// Whether training made the clients' models better on held-out data, all in all. Where it did not, clients are
+/// memorising what they have, and more of the same would be worse.
+bool training_pays(const std::map<ClientId, Message>& answers) {
+  std::int64_t gain = 0;
+  for (const auto& [client, answer] : answers) {
+    gain += answer.integer("gain");
+  }
+  return gain > 0;
+}
+
 Message Feroma::train(Round round, ClientContext& context, const Message& received) const {
   Parameters trained = train_locally(context, *received.model("model"), fit_);
   Message answer;
@@ -221,6 +247,12 @@ Message Feroma::train(Round round, ClientContext& context, const Message& receiv
   }
   if ((warming(round) && options_.warmup_auto) || options_.retained_models > 0) {
     answer.values["held_out"] = held_out_hits(context.report.after);
+    context.trainer.passes().forward += context.report.after.count;
+  }
+  if (options_.server_momentum > 0) {
+    const ClientReport& report = context.report;
+    answer.values["gain"] = Ints{held_out_hits(report.after)[0] - held_out_hits(report.before)[0]};
+    context.trainer.passes().forward += report.before.count + report.after.count;
   }
   answer.values["model"] = share(std::move(trained));
   answer.values["num_examples"] = Ints{context.report.num_examples};
@@ -270,7 +302,11 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
   const std::vector<float> weights(mixing.values.begin(), mixing.values.end());
   std::vector<Parameters> mixed = mix(models, weights, parallel_);
   for (std::size_t r = 0; r < mixed.size(); ++r) {
-    assigned_[receivers_[r].client] = share(std::move(mixed[r]));
+    // The nearest parent stands for all that are alike: their mixtures of the round before were nearly the same.
+    const auto row = mixing.row(r);
+    const auto nearest = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+    assigned_[receivers_[r].client] = {share(std::move(mixed[r])), state_.parents[nearest].mixture,
+                                       options_.server_momentum};
   }
 }
 
@@ -278,6 +314,7 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
   if (answers.empty()) {
     return;  // everybody dropped out: models and parents stay as they are
   }
+  const bool gains = options_.server_momentum > 0 && training_pays(answers);
   if (warming(round)) {
     const StageTimer timer(seconds, Stage::aggregate);
     std::vector<ParametersPtr> models;
@@ -290,6 +327,7 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
         state_.latent_max = std::max(state_.latent_max, static_cast<double>(answer.floats("latent_max")[0]));
       }
     }
+    state_.global_before = gains ? state_.global : nullptr;
     state_.global = share(weighted_mean(models, counts));
     if (warmed_up(round, answers)) {
       end_warmup(round);
@@ -302,7 +340,8 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
     if (found != answers.end()) {
       state_.parents.push_back({receiver.client, found->second.model("model"), receiver.profile,
                                 found->second.integer("num_examples"), round,
-                                options_.retained_models > 0 ? accuracy_of(found->second.ints("held_out")) : 0});
+                                options_.retained_models > 0 ? accuracy_of(found->second.ints("held_out")) : 0,
+                                gains ? assignment(receiver.client).mixture : nullptr});
     }
   }
   const std::vector<Parent> kept = retained_parents(options_, shape_, state_.scaler, earlier, state_.parents);
@@ -398,6 +437,7 @@ std::unique_ptr<Algorithm> make_feroma(const FeromaOptions& options) { return st
 FeromaOptions fedavg_ft_options() {
   FeromaOptions options = feroma_preset("auto");
   options.kernel = Kernel::uniform;
+  options.server_momentum = 0;
   return options;
 }
 

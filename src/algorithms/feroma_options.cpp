@@ -12,6 +12,7 @@ FeromaOptions feroma_preset(std::string_view preset) {
   require(preset == "paper" || preset == "reference", ErrorCode::invalid_config,
           "[feroma] preset must be one of auto, paper, reference, got \"{}\"", preset);
   // Common to the printed method and its implementation.
+  options.server_momentum = 0;
   options.full_marginal = false;
   options.data = ProfileData::held_out;
   options.max_samples = 0;

@@ -5,6 +5,7 @@ namespace feroma {
 void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out) {
   ArchiveWriter& archive = out.out();
   out.put(state.global);
+  out.put(state.global_before);
   archive.put<std::int32_t>(state.warmup_end.value_or(-1));
   archive.put(state.warmup_accuracy);
   archive.put(state.latent_max);
@@ -29,6 +30,7 @@ void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out)
     archive.put(parent.num_examples);
     archive.put<std::int32_t>(parent.round);
     archive.put(parent.held_out);
+    out.put(parent.mixture);
   }
 }
 
@@ -36,6 +38,7 @@ FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader&
   FeromaState state;
   ArchiveReader& archive = in.in();
   state.global = in.get_model();
+  state.global_before = in.get_model();
   const auto warmup_end = archive.get<std::int32_t>();
   state.warmup_end = warmup_end < 0 ? std::nullopt : std::optional<Round>(warmup_end);
   state.warmup_accuracy = archive.get_vector<double>();
@@ -67,6 +70,7 @@ FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader&
     parent.num_examples = archive.get<std::int64_t>();
     parent.round = archive.get<std::int32_t>();
     parent.held_out = archive.get<double>();
+    parent.mixture = in.get_model();
     state.parents.push_back(std::move(parent));
   }
   return state;

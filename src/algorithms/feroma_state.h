@@ -13,7 +13,8 @@ namespace feroma {
 
 /// Everything Feroma's server remembers from one round to the next.
 struct FeromaState {
-  ParametersPtr global;  ///< what clients get while no profiles exist
+  ParametersPtr global;         ///< what clients get while no profiles exist
+  ParametersPtr global_before;  ///< a round earlier; null: nothing to carry on
   std::optional<Round> warmup_end;
   std::vector<double> warmup_accuracy;
   double latent_max = 0;

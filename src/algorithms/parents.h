@@ -15,8 +15,9 @@ struct Parent {
   ParametersPtr model;
   Profile profile;
   std::int64_t num_examples = 0;
-  Round round = 0;      ///< in which it was trained
-  double held_out = 0;  ///< accuracy on the client's held-out split, in percent; 0 where nobody asked
+  Round round = 0;                  ///< in which it was trained
+  double held_out = 0;              ///< accuracy on the client's held-out split, in percent; 0 where nobody asked
+  ParametersPtr mixture = nullptr;  ///< what it was trained from, momentum left out; null: nothing to carry on
 };
 
 [[nodiscard]] std::vector<Profile> profiles_of(std::span<const Parent> parents);

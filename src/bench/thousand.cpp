@@ -47,7 +47,8 @@ class ThousandClients {
       const auto client = static_cast<ClientId>(i);
       profiles_[client] = {{{"profile", distinct_profile(shape, i)}, {"num_samples", Ints{400}}}};
       models_[client] = {{{"model", share(initialise(spec, Rng(i)))},
-                          {"num_examples", Ints{static_cast<std::int64_t>(kSamplesPerClient)}}}};
+                          {"num_examples", Ints{static_cast<std::int64_t>(kSamplesPerClient)}},
+                          {"gain", Ints{1}}}};
     }
     model_bytes_ = static_cast<double>(kClients * server.initial->size() * sizeof(float));
     static_cast<void>(receive_profiles());

@@ -121,6 +121,19 @@ RC_GTEST_PROP(WeightedMean, LiesInTheCoordinateWiseHull, (std::uint16_t seed)) {
   }
 }
 
+TEST(Extrapolate, GoesOnInTheSameDirectionAndLeavesStatisticsAlone) {
+  auto layout = std::make_shared<ParamLayout>();
+  layout->add("weight", SegmentKind::weight, {2});
+  layout->add("running_var", SegmentKind::buffer, {1});
+  const auto with = [&](std::vector<float> values) {
+    Parameters params(layout);
+    std::copy(values.begin(), values.end(), params.values().begin());
+    return share(std::move(params));
+  };
+  const Parameters ahead = extrapolate(with({3, -1, 0.5F}), with({1, 1, 4}), 0.5);
+  EXPECT_EQ(std::vector<float>(ahead.values().begin(), ahead.values().end()), (std::vector<float>{4, -2, 0.5F}));
+}
+
 TEST(WeightedMean, OfNothingIsAnError) {
   EXPECT_THROW((void)weighted_mean({}, {}), Error);
   const std::vector<ParametersPtr> one{model(layout_of(2), Rng(1))};

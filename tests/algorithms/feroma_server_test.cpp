@@ -15,6 +15,7 @@ class ServerTest : public testing::Test {
  protected:
   ServerTest() {
     options.warmup_rounds = 1;
+    options.server_momentum = 0;
     options.dimensions = 1;
     options.full_marginal = false;
     options.metric = Metric::euclidean;
@@ -93,6 +94,77 @@ TEST_F(ServerTest, OnlyThoseWhoTrainedBecomeParents) {
   answer(3, 0, {{ClientId{1}, profiled(3)}});
   answer(3, 1, {});  // everybody dropped out
   EXPECT_EQ(algorithm->served().size(), 2U);
+}
+
+/// Two rounds of warm-up, then mapped rounds; client k has distribution k, and its model gains 1 in every round.
+class MomentumTest : public ServerTest {
+ protected:
+  MomentumTest() {
+    options.warmup_rounds = 2;
+    options.server_momentum = 0.5;
+    options.counts = Counts::none;
+  }
+  static Message gained(float value, std::int64_t gain) {
+    Message message = trained(value);
+    message.values["gain"] = Ints{gain};
+    return message;
+  }
+  std::map<ClientId, Message> profiles() const { return {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(8)}}; }
+};
+
+TEST_F(MomentumTest, TheWarmUpGoesAheadByHalfOfIt) {
+  start();
+  EXPECT_EQ(sent_to(1, 0), 0);
+  answer(1, 0, {{ClientId{0}, gained(4, 1)}});
+  EXPECT_FLOAT_EQ(sent_to(2, 0), 4 + 0.25F * 4);
+  EXPECT_EQ(algorithm->served()[0].model->values()[0], 4) << "what is served does not run ahead";
+}
+
+TEST_F(MomentumTest, AClientStartsAheadByWhatTheLikeOfItLearned) {
+  start();
+  answer(1, 0, {{ClientId{0}, gained(0, 0)}});
+  answer(2, 0, {{ClientId{0}, gained(0, 0)}});
+  answer(3, 0, profiles());
+  answer(3, 1, {{ClientId{0}, gained(1, 1)}, {ClientId{1}, gained(10, 1)}});
+  answer(4, 0, {{ClientId{0}, profiled(8)}, {ClientId{1}, profiled(0)}});  // they change places
+  EXPECT_NEAR(sent_to(4, 0), 10 + 0.5 * 10, 1e-5);
+  EXPECT_NEAR(sent_to(4, 1), 1 + 0.5 * 1, 1e-5);
+  answer(4, 1, {{ClientId{0}, gained(18, 1)}, {ClientId{1}, gained(2, 1)}});
+  answer(5, 0, profiles());
+  EXPECT_NEAR(sent_to(5, 1), 18 + 0.5 * (18 - 10), 1e-5) << "from the mixture, not from where momentum had led";
+}
+
+TEST_F(MomentumTest, StopsWhereTrainingDoesNotPay) {
+  start();
+  answer(1, 0, {{ClientId{0}, gained(4, -1)}});
+  EXPECT_EQ(sent_to(2, 0), 4);
+  answer(2, 0, {{ClientId{0}, gained(4, 0)}});
+  answer(3, 0, profiles());
+  answer(3, 1, {{ClientId{0}, gained(1, 3)}, {ClientId{1}, gained(10, -3)}});
+  answer(4, 0, profiles());
+  EXPECT_NEAR(sent_to(4, 0), 1, 1e-5);
+}
+
+TEST_F(MomentumTest, SurvivesACheckpoint) {
+  start();
+  answer(1, 0, {{ClientId{0}, gained(4, 1)}});
+  const auto again = [this] {
+    ArchiveWriter archive;
+    ModelWriter writer(archive);
+    algorithm->save(writer);
+    start();
+    ArchiveReader in(archive.bytes(), "state");
+    ModelReader reader(in, filled(0)->shared_layout());
+    algorithm->load(reader);
+  };
+  again();
+  EXPECT_FLOAT_EQ(sent_to(2, 0), 5);
+  answer(2, 0, {{ClientId{0}, gained(4, 0)}});
+  answer(3, 0, profiles());
+  answer(3, 1, {{ClientId{0}, gained(6, 1)}, {ClientId{1}, gained(10, 1)}});
+  again();
+  answer(4, 0, profiles());
+  EXPECT_NEAR(sent_to(4, 0), 6 + 0.5 * 2, 1e-5);
 }
 
 // The reference implementation's bug: weights meet other models, and others again in the next round.

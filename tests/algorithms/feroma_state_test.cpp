@@ -12,6 +12,7 @@ TEST(FeromaState, EveryFieldSurvivesACheckpoint) {
   const ProfileShape shape{2, 1, 2, true};
   FeromaState state;
   state.global = share(initialise(spec, Rng(1)));
+  state.global_before = share(initialise(spec, Rng(4)));
   state.warmup_end = 4;
   state.warmup_accuracy = {10, 20.5};
   state.latent_max = 3.5;
@@ -20,7 +21,8 @@ TEST(FeromaState, EveryFieldSurvivesACheckpoint) {
   state.scaler.blocks = {{0, 2, -1, 0.5}, {2, 2, 3, 4}};
   state.equipped = {ClientId{1}, ClientId{5}};
   const Profile profile{{{1, 2}, {3, 4}}, {{{5}, {6}}, {{7}, {8}}}, {0.25F, 0.75F}, 40};
-  state.parents = {{ClientId{5}, share(initialise(spec, Rng(3))), profile, 30}};
+  state.parents = {
+      {ClientId{5}, share(initialise(spec, Rng(3))), profile, 30, 7, 55.5, share(initialise(spec, Rng(5)))}};
 
   ArchiveWriter archive;
   ModelWriter writer(archive);
@@ -34,6 +36,7 @@ TEST(FeromaState, EveryFieldSurvivesACheckpoint) {
     return std::equal(a->values().begin(), a->values().end(), b->values().begin(), b->values().end());
   };
   EXPECT_TRUE(same(loaded.global, state.global));
+  EXPECT_TRUE(same(loaded.global_before, state.global_before));
   EXPECT_EQ(loaded.warmup_end, 4);
   EXPECT_EQ(loaded.warmup_accuracy, state.warmup_accuracy);
   EXPECT_EQ(loaded.latent_max, 3.5);
@@ -49,6 +52,9 @@ TEST(FeromaState, EveryFieldSurvivesACheckpoint) {
   EXPECT_TRUE(same(loaded.parents[0].model, state.parents[0].model));
   EXPECT_EQ(loaded.parents[0].profile, profile);
   EXPECT_EQ(loaded.parents[0].num_examples, 30);
+  EXPECT_EQ(loaded.parents[0].round, 7);
+  EXPECT_EQ(loaded.parents[0].held_out, 55.5);
+  EXPECT_TRUE(same(loaded.parents[0].mixture, state.parents[0].mixture));
 }
 
 TEST(FeromaState, AWarmUpThatHasNotEndedIsStillGoingOnAfterwards) {

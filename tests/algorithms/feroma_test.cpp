@@ -19,7 +19,7 @@ std::vector<float> bits_after(const std::string& algorithm, ScenarioOptions scen
 TEST(Feroma, WarmUpIsFedAvgBitForBit) {
   ToyRun run;
   RoundLoop fedavg = run.loop("name = 'fedavg'");
-  RoundLoop feroma = run.loop("name = 'feroma'\nwarmup_rounds = 5");
+  RoundLoop feroma = run.loop("name = 'feroma'\nwarmup_rounds = 5\nserver_momentum = 0");
   test::play_all(fedavg);
   test::play_all(feroma);
   EXPECT_EQ(test::served_bits(fedavg.algorithm()), test::served_bits(feroma.algorithm()));
@@ -29,7 +29,7 @@ TEST(Feroma, WarmUpIsFedAvgBitForBit) {
 TEST(Feroma, UniformKernelSendsFedAvgsModelBitForBit) {
   ToyRun run;
   RoundLoop fedavg = run.loop("name = 'fedavg'");
-  RoundLoop uniform = run.loop("name = 'feroma'\nwarmup_rounds = 2\nmapping.kernel = 'uniform'");
+  RoundLoop uniform = run.loop("name = 'feroma'\nwarmup_rounds = 2\nmapping.kernel = 'uniform'\nserver_momentum = 0");
   for (int round = 1; round <= 5; ++round) {
     const RoundRecord a = fedavg.play_round();
     const RoundRecord b = uniform.play_round();
@@ -180,7 +180,7 @@ TEST(Feroma, ACachedProfileIsRenewedWithTheData) {
 
 TEST(Feroma, FedAvgFtIsAutoWithUniformWeights) {
   EXPECT_EQ(bits_after("name = 'fedavg-ft'\nwarmup_rounds = 2"),
-            bits_after("name = 'feroma'\nwarmup_rounds = 2\nmapping.kernel = 'uniform'"));
+            bits_after("name = 'feroma'\nwarmup_rounds = 2\nmapping.kernel = 'uniform'\nserver_momentum = 0"));
 }
 
 TEST(Feroma, LatentOptionSelectsTheActivation) {

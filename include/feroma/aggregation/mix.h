@@ -19,4 +19,7 @@ namespace feroma {
 /// The mean of models weighted by counts; nothing to average is an internal error.
 [[nodiscard]] Parameters weighted_mean(std::span<const ParametersPtr> sources, std::span<const std::int64_t> counts);
 
+/// now + momentum * (now - before): where a model is heading. Buffers are as they are now: a statistic has no momentum.
+[[nodiscard]] Parameters extrapolate(const ParametersPtr& now, const ParametersPtr& before, double momentum);
+
 }  // namespace feroma

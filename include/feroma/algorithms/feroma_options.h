@@ -21,6 +21,7 @@ struct FeromaOptions {
   int warmup_rounds = 5;
   bool warmup_auto = false;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
+  double server_momentum = 0.7;
 
   std::string encoder = "warmup";
   Latent latent = Latent::flatten;
@@ -73,6 +74,8 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
         "end the warm-up early, once two rounds gained under 1 point of held-out accuracy");
   visit("momentum_reset", self.momentum_reset, anything(),
         "when the momentum buffer restarts; inherit takes [training]'s");
+  visit("server_momentum", self.server_momentum, between(0, 1),
+        "clients start ahead of their mixture, by this share of what the like of them learned in the round before");
   visit("profile.encoder", self.encoder, anything(),
         "warmup (the warm-up model), input_moments, or a safetensors file");
   visit("profile.latent", self.latent, anything(), "which activation of the encoder is summarised");
