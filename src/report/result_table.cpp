@@ -12,13 +12,29 @@ namespace {
 
 using Value = std::optional<double>;
 
+/// From so many algorithms on, a table is a comparison: it shows ranks and what each algorithm costs.
+constexpr std::size_t kComparison = 4;
+
 struct ColumnRule {
   const char* title;
   const char* help;
   Better better;
   const char* format;
   std::function<Value(const ResultRecord&)> get;
+  bool in_comparisons_only = false;
 };
+
+/// 1 + the number of better values; absent where there is none, or nothing to compare.
+std::optional<std::size_t> rank_of(const ResultColumn& column, std::size_t row) {
+  if (column.better == Better::neither || !column.values[row]) {
+    return std::nullopt;
+  }
+  const double own = *column.values[row];
+  return 1 +
+         static_cast<std::size_t>(std::count_if(column.values.begin(), column.values.end(), [&](const Value& other) {
+           return other && (column.better == Better::higher ? *other > own : *other < own);
+         }));
+}
 
 const std::vector<ColumnRule>& rules() {
   static const std::vector<ColumnRule> kRules{
@@ -38,8 +54,20 @@ const std::vector<ColumnRule>& rules() {
        [](const ResultRecord& r) { return r.accuracy_best_round; }},
       {"match", "Share of test clients that got a model of the right distribution.", Better::higher, "{:.0f} %",
        [](const ResultRecord& r) -> Value { return r.match_rate ? Value(100.0 * *r.match_rate) : Value(); }},
+      {"expectation", "Accuracy with all clusters' predictions, weighted by the clients in them.", Better::higher,
+       "{:.2f}", [](const ResultRecord& r) { return r.accuracy_expectation; }, true},
+      {"personal", "Accuracy with the mean prediction of all clients' personal models.", Better::higher, "{:.2f}",
+       [](const ResultRecord& r) { return r.accuracy_personal; }, true},
       {"seconds", "Time of the whole run of this algorithm.", Better::lower, "{:.1f}",
        [](const ResultRecord& r) -> Value { return r.seconds_total; }},
+      {"kB up", "Kilobytes a client sends in a round.", Better::lower, "{:.1f}",
+       [](const ResultRecord& r) -> Value { return r.bytes_up_per_client_round / 1000; }, true},
+      {"kB down", "Kilobytes a client receives in a round.", Better::lower, "{:.1f}",
+       [](const ResultRecord& r) -> Value { return r.bytes_down_per_client_round / 1000; }, true},
+      {"forward", "Forward passes over a client's training samples in a round.", Better::lower, "{:.1f}",
+       [](const ResultRecord& r) -> Value { return r.forward_passes_per_client_round; }, true},
+      {"backward", "Backward passes over a client's training samples in a round.", Better::lower, "{:.1f}",
+       [](const ResultRecord& r) -> Value { return r.backward_passes_per_client_round; }, true},
   };
   return kRules;
 }
@@ -65,7 +93,11 @@ std::optional<double> ResultColumn::best() const {
 
 std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) {
   std::vector<ResultColumn> columns;
+  const bool comparison = results.size() >= kComparison;
   for (const ColumnRule& rule : rules()) {
+    if (rule.in_comparisons_only && !comparison) {
+      continue;
+    }
     ResultColumn column{rule.title, rule.help, rule.better, {}, {}};
     for (const ResultRecord& result : results) {
       Value value = rule.get(result);
@@ -74,6 +106,13 @@ std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) 
       }
       column.texts.push_back(value ? fmt::format(fmt::runtime(rule.format), *value) : "-");
       column.values.push_back(value);
+    }
+    if (comparison) {
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (const auto rank = rank_of(column, i)) {
+          column.texts[i] += fmt::format(" #{}", *rank);
+        }
+      }
     }
     columns.push_back(std::move(column));
   }

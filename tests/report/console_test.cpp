@@ -33,5 +33,25 @@ TEST(ResultsTable, WithoutResultsHasOnlyItsHead) {
             "algorithm  accuracy  ± clients  worst 10 %  known  few labels  nearest  best round  match  seconds\n");
 }
 
+TEST(ResultsTable, FourAlgorithmsAreAComparisonWithRanksAndCosts) {
+  std::vector<ResultRecord> results(4);
+  const std::vector<double> accuracies{50, 70, 70, 60};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].label = std::string(1, static_cast<char>('a' + i));
+    results[i].accuracy = accuracies[i];
+    results[i].bytes_up_per_client_round = 1000.0 * static_cast<double>(i + 1);
+  }
+  results[2].accuracy_expectation = 12;
+  const std::string table = results_table(results);
+  EXPECT_NE(table.find("70.00 #1"), std::string::npos) << table;
+  EXPECT_NE(table.find("60.00 #3"), std::string::npos) << "both of the best come before it\n" << table;
+  EXPECT_NE(table.find("50.00 #4"), std::string::npos);
+  EXPECT_NE(table.find("12.00 #1"), std::string::npos);
+  EXPECT_NE(table.find("1.0 #1"), std::string::npos) << "fewer bytes are better";
+  results.pop_back();
+  EXPECT_EQ(results_table(results).find('#'), std::string::npos);
+  EXPECT_EQ(results_table(results).find("kB"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace feroma
