@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "feroma/algorithms/atp.h"
+#include "feroma/algorithms/cola.h"
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/fedproto.h"
 #include "feroma/algorithms/feroma.h"
@@ -32,6 +33,10 @@ AlgorithmPlan plan_atp(const std::string&, SettingsReader& reader, const std::st
   return plan_with(AtpOptions{}, make_atp, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_cola(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(ColaOptions{}, make_cola, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_fedavg(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(FedAvgOptions{}, make_fedavg, reader, prefix, problems);
 }
@@ -55,6 +60,7 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
 const std::vector<AlgorithmEntry>& known_algorithms() {
   static const std::vector<AlgorithmEntry> entries{
       {"atp", "test-time adaptation", "Bao et al., 2023", {}, plan_atp},
+      {"cola", "test-time adaptation", "Chen et al., 2024", {}, plan_cola},
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"fedproto", "personalised", "Tan et al., 2022", {}, plan_fedproto},
