@@ -225,26 +225,28 @@ TEST(Cola, ReadsNoLabels) {
 }
 
 TEST(Cola, ClientsLearnFromOneAnother) {
-  // Alone a client has only its own vector; in company it mixes others'.
+  // Alone a client has only its own vectors; in company it mixes others', already while it adapts.
   ToyRun run;
-  RoundLoop loop = run.loop(kToy);
-  test::play_all(loop);
-  test::ToyEngine engine(run.model);
-  Trainer trainer(engine);
-  StageSeconds seconds;
-  const auto first_of = [&](std::uint32_t clients) {
-    std::vector<View> views;
-    for (std::uint32_t i = 0; i < clients; ++i) {
-      views.push_back(run.federation.test(ClientId{i}, 0).data);
-    }
-    std::vector<TestContext> contexts;
-    for (std::uint32_t i = 0; i < clients; ++i) {
-      contexts.push_back({ClientId{i}, views[i], nullptr, Rng(1).derive("test", i), trainer, seconds});
-    }
-    return loop.algorithm().community(TestPolicy::native)(contexts)[0]->predict(trainer, views[0]);
-  };
-  EXPECT_NE(first_of(1), first_of(6));
-  EXPECT_EQ(first_of(6), first_of(6));
+  for (const std::string role : {"role = 'follower'", "role = 'principal'\nexchange_batches = 1"}) {
+    RoundLoop loop = run.loop(kToy + role);
+    test::play_all(loop);
+    test::ToyEngine engine(run.model);
+    Trainer trainer(engine);
+    StageSeconds seconds;
+    const auto first_of = [&](std::uint32_t clients) {
+      std::vector<View> views;
+      for (std::uint32_t i = 0; i < clients; ++i) {
+        views.push_back(run.federation.test(ClientId{i}, 0).data);
+      }
+      std::vector<TestContext> contexts;
+      for (std::uint32_t i = 0; i < clients; ++i) {
+        contexts.push_back({ClientId{i}, views[i], nullptr, Rng(1).derive("test", i), trainer, seconds});
+      }
+      return loop.algorithm().community(TestPolicy::native)(contexts)[0]->predict(trainer, views[0]);
+    };
+    EXPECT_NE(first_of(1), first_of(6)) << role;
+    EXPECT_EQ(first_of(6), first_of(6)) << role;
+  }
 }
 
 TEST(Cola, MayStartFromAnyModels) {
