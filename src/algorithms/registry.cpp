@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "feroma/algorithms/cfl.h"
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/feroma.h"
 
@@ -26,6 +27,10 @@ AlgorithmPlan plan_with(Options options, Make make, SettingsReader& reader, cons
   return plan;
 }
 
+AlgorithmPlan plan_cfl(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(CflOptions{}, make_cfl, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_fedavg(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(FedAvgOptions{}, make_fedavg, reader, prefix, problems);
 }
@@ -44,6 +49,7 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
 
 const std::vector<AlgorithmEntry>& known_algorithms() {
   static const std::vector<AlgorithmEntry> entries{
+      {"cfl", "clustering", "Sattler et al., 2020", {}, plan_cfl},
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
