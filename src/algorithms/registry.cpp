@@ -6,6 +6,7 @@
 
 #include "feroma/algorithms/cfl.h"
 #include "feroma/algorithms/fedavg.h"
+#include "feroma/algorithms/feddrift.h"
 #include "feroma/algorithms/feroma.h"
 
 namespace feroma {
@@ -40,6 +41,10 @@ AlgorithmPlan plan_fedavg_ft(const std::string&, SettingsReader& reader, const s
   return plan_with(fedavg_ft_options(), make_feroma, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_feddrift(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(FedDriftOptions{}, make_feddrift, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, const std::string& prefix,
                           Problems& problems) {
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
@@ -52,6 +57,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"cfl", "clustering", "Sattler et al., 2020", {}, plan_cfl},
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
+      {"feddrift", "clustering", "Jothimurugesan et al., 2023", {}, plan_feddrift},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
   };
   return entries;
