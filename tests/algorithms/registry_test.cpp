@@ -31,7 +31,7 @@ std::vector<Case> all_cases() {
 std::string toml_of(const Case& c) {
   std::string text = "name = '" + c.name + "'\n";
   text += c.preset.empty() ? "" : "preset = '" + c.preset + "'\n";
-  return text + (c.name == "fedavg" ? "" : "warmup_rounds = 2\n") +
+  return text + (c.name == "feroma" || c.name == "fedavg-ft" ? "warmup_rounds = 2\n" : "") +
          (c.preset == "paper" ? "profile.dimensions = 4" : "");
 }
 
