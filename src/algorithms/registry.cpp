@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "feroma/algorithms/apfl.h"
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/pfedme.h"
@@ -25,6 +26,10 @@ AlgorithmPlan plan_with(Options options, Make make, SettingsReader& reader, cons
   }
   plan.make = [options, make] { return make(options); };
   return plan;
+}
+
+AlgorithmPlan plan_apfl(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(ApflOptions{}, make_apfl, reader, prefix, problems);
 }
 
 AlgorithmPlan plan_fedavg(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
@@ -49,6 +54,7 @@ AlgorithmPlan plan_pfedme(const std::string&, SettingsReader& reader, const std:
 
 const std::vector<AlgorithmEntry>& known_algorithms() {
   static const std::vector<AlgorithmEntry> entries{
+      {"apfl", "personal", "Deng et al., 2020", {}, plan_apfl},
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
