@@ -6,6 +6,7 @@
 
 #include "feroma/algorithms/apfl.h"
 #include "feroma/algorithms/fedavg.h"
+#include "feroma/algorithms/fedprox.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/pfedme.h"
 
@@ -46,6 +47,10 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_fedprox(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(FedProxOptions{}, make_fedprox, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_pfedme(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(PFedMeOptions{}, make_pfedme, reader, prefix, problems);
 }
@@ -58,6 +63,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
+      {"fedprox", "global", "Li et al., 2020", {}, plan_fedprox},
       {"pfedme", "personal", "Dinh et al., 2020", {}, plan_pfedme},
   };
   return entries;
