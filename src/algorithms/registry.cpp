@@ -9,6 +9,7 @@
 #include "feroma/algorithms/fedprox.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/pfedme.h"
+#include "feroma/algorithms/scaffold.h"
 
 namespace feroma {
 namespace {
@@ -51,6 +52,10 @@ AlgorithmPlan plan_fedprox(const std::string&, SettingsReader& reader, const std
   return plan_with(FedProxOptions{}, make_fedprox, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_scaffold(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(ScaffoldOptions{}, make_scaffold, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_pfedme(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(PFedMeOptions{}, make_pfedme, reader, prefix, problems);
 }
@@ -64,6 +69,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
       {"fedprox", "global", "Li et al., 2020", {}, plan_fedprox},
+      {"scaffold", "global", "Karimireddy et al., 2020", {}, plan_scaffold},
       {"pfedme", "personal", "Dinh et al., 2020", {}, plan_pfedme},
   };
   return entries;
