@@ -6,6 +6,7 @@
 
 #include "feroma/algorithms/apfl.h"
 #include "feroma/algorithms/fedavg.h"
+#include "feroma/algorithms/fedopt.h"
 #include "feroma/algorithms/fedprox.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/pfedme.h"
@@ -48,6 +49,18 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_fedadam(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(AdaptiveServerOptions{}, make_fedadam, reader, prefix, problems);
+}
+
+AlgorithmPlan plan_fedyogi(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(AdaptiveServerOptions{}, make_fedyogi, reader, prefix, problems);
+}
+
+AlgorithmPlan plan_fedavgm(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(ServerMomentumOptions{}, make_fedavgm, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_fedprox(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(FedProxOptions{}, make_fedprox, reader, prefix, problems);
 }
@@ -70,6 +83,9 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
       {"fedprox", "global", "Li et al., 2020", {}, plan_fedprox},
       {"scaffold", "global", "Karimireddy et al., 2020", {}, plan_scaffold},
+      {"fedadam", "global", "Reddi et al., 2021", {}, plan_fedadam},
+      {"fedyogi", "global", "Reddi et al., 2021", {}, plan_fedyogi},
+      {"fedavgm", "global", "Hsu et al., 2019", {}, plan_fedavgm},
       {"pfedme", "personal", "Dinh et al., 2020", {}, plan_pfedme},
   };
   return entries;
