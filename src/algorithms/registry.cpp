@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "feroma/algorithms/apfl.h"
+#include "feroma/algorithms/ditto.h"
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/fedopt.h"
 #include "feroma/algorithms/fedprox.h"
@@ -49,6 +50,10 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_ditto(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(DittoOptions{}, make_ditto, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_fedadam(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(AdaptiveServerOptions{}, make_fedadam, reader, prefix, problems);
 }
@@ -86,6 +91,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"fedadam", "global", "Reddi et al., 2021", {}, plan_fedadam},
       {"fedyogi", "global", "Reddi et al., 2021", {}, plan_fedyogi},
       {"fedavgm", "global", "Hsu et al., 2019", {}, plan_fedavgm},
+      {"ditto", "personal", "Li et al., 2021", {}, plan_ditto},
       {"pfedme", "personal", "Dinh et al., 2020", {}, plan_pfedme},
   };
   return entries;
