@@ -10,6 +10,7 @@
 #include "feroma/algorithms/fedopt.h"
 #include "feroma/algorithms/fedprox.h"
 #include "feroma/algorithms/feroma.h"
+#include "feroma/algorithms/local_only.h"
 #include "feroma/algorithms/pfedme.h"
 #include "feroma/algorithms/scaffold.h"
 
@@ -70,6 +71,10 @@ AlgorithmPlan plan_fedprox(const std::string&, SettingsReader& reader, const std
   return plan_with(FedProxOptions{}, make_fedprox, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_local(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(LocalOnlyOptions{}, make_local_only, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_scaffold(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(ScaffoldOptions{}, make_scaffold, reader, prefix, problems);
 }
@@ -92,6 +97,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"fedyogi", "global", "Reddi et al., 2021", {}, plan_fedyogi},
       {"fedavgm", "global", "Hsu et al., 2019", {}, plan_fedavgm},
       {"ditto", "personal", "Li et al., 2021", {}, plan_ditto},
+      {"local", "control", "every client for itself", {}, plan_local},
       {"pfedme", "personal", "Dinh et al., 2020", {}, plan_pfedme},
   };
   return entries;
