@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "feroma/algorithms/apfl.h"
+#include "feroma/algorithms/centralised.h"
 #include "feroma/algorithms/ditto.h"
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/fedopt.h"
@@ -49,6 +50,11 @@ AlgorithmPlan plan_fedavg_ft(const std::string&, SettingsReader& reader, const s
 AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, const std::string& prefix,
                           Problems& problems) {
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
+}
+
+AlgorithmPlan plan_centralised(const std::string&, SettingsReader& reader, const std::string& prefix,
+                               Problems& problems) {
+  return plan_with(CentralisedOptions{}, make_centralised, reader, prefix, problems);
 }
 
 AlgorithmPlan plan_ditto(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
@@ -97,6 +103,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"fedyogi", "global", "Reddi et al., 2021", {}, plan_fedyogi},
       {"fedavgm", "global", "Hsu et al., 2019", {}, plan_fedavgm},
       {"ditto", "personal", "Li et al., 2021", {}, plan_ditto},
+      {"centralised", "control", "one model on everybody's data", {}, plan_centralised},
       {"local", "control", "every client for itself", {}, plan_local},
       {"pfedme", "personal", "Dinh et al., 2020", {}, plan_pfedme},
   };
