@@ -135,12 +135,25 @@ TEST(Apfl, FixedHalfTrainsBothModelsForFourEpochsAndAveragesPredictions) {
 }
 
 TEST(Apfl, FixedHalfMovesThePrivateModelHalfWay) {
-  // Loss (1/2)|p - 3|^2, halved, one step of rate 0.5 on each model: both go from p to p + 0.25 (3 - p).
+  // Loss (1/2)|p - 3|^2, halved, one step of rate 0.5: a model goes from p to p + 0.25 (3 - p).
+  const auto stepped = [](float p) { return p + 0.25F * (3 - p); };
   ApflOptions options;
   options.variant = ApflVariant::fixed_half;
   OneClient client(make_apfl(options), {1, 100000, 0.5, 0, MomentumReset::round}, test::make_quadratic(1, 3));
-  const Message answer = client.play();
-  EXPECT_EQ(bits_of(answer.model("model")), bits_of(client.memory().model("private")));
+  static_cast<void>(client.play(1));
+  const std::vector<float> own = bits_of(client.memory().model("private"));
+  Parameters elsewhere = client.algorithm->served()[0].model->clone();
+  std::fill(elsewhere.values().begin(), elsewhere.values().end(), 10.0F);
+  std::map<ClientId, Message> answers{
+      {ClientId{1}, {{{"model", share(std::move(elsewhere))}, {"num_examples", Ints{5}}}}}};
+  StageSeconds seconds;
+  client.algorithm->uplink(1, 0, answers, seconds);
+  const Message answer = client.play(2);
+  EXPECT_NEAR(answer.model("model")->values()[0], stepped(10), 1e-5);
+  const std::vector<float> moved = bits_of(client.memory().model("private"));
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    EXPECT_NEAR(moved[i], 0.5F * (stepped(own[i]) + stepped(10)), 1e-5);
+  }
 }
 
 TEST(Apfl, MixturesLearnWhatOneModelCannot) {

@@ -53,7 +53,8 @@ class OneClient {
   }
 };
 
-/// Loss (curvature / 2) * ||params - centre||^2 whatever the data are, so that minima are known.
+/// Loss (curvature / 2) * ||params - centre||^2 whatever the data are, so that minima are known; all samples weigh as
+/// much as the first.
 class QuadraticEngine final : public Engine {
  public:
   QuadraticEngine(ModelSpec spec, float curvature, float centre)
@@ -62,12 +63,13 @@ class QuadraticEngine final : public Engine {
   [[nodiscard]] std::string_view name() const override { return "quadratic"; }
   [[nodiscard]] BatchLayout layout() const override { return BatchLayout::sample_major; }
   using Engine::gradient;
-  double gradient(Parameters& params, const Batch&, const Objective&, std::span<float> gradient) override {
+  double gradient(Parameters& params, const Batch& batch, const Objective&, std::span<float> gradient) override {
+    const float curvature = curvature_ * (batch.weights.empty() ? 1.0F : batch.weights.front());
     double loss = 0;
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       const float away = params.values()[i] - centre_;
-      gradient[i] = curvature_ * away;
-      loss += 0.5 * static_cast<double>(curvature_ * away * away);
+      gradient[i] = curvature * away;
+      loss += 0.5 * static_cast<double>(curvature * away * away);
     }
     return loss;
   }
