@@ -18,12 +18,13 @@ constexpr auto enum_names(PFedMeVariant) {
   return std::array<std::pair<PFedMeVariant, std::string_view>, 2>{{{moreau, "moreau"}, {prox_local, "prox_local"}}};
 }
 
-/// pFedMe (Dinh et al., 2020): every client keeps a personal model near a shared one. Steps are plain SGD.
+/// pFedMe (Dinh et al., 2020): every client keeps a personal model near a shared one. Steps are plain SGD. A minibatch
+/// moves the pair by about eta times the gradient, so a small eta leaves both where they began.
 struct PFedMeOptions {
   PFedMeVariant variant = PFedMeVariant::moreau;
-  double lambda = 15;
-  double personal_rate = 0.01;
-  double eta = 0.005;
+  double lambda = 5;
+  double personal_rate = 0.05;
+  double eta = 0.15;
   double beta = 1;
   double weight_decay = 0;
   int inner_steps = 5;
