@@ -6,6 +6,7 @@
 
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/feroma.h"
+#include "feroma/algorithms/fesem.h"
 #include "feroma/algorithms/ifca.h"
 
 namespace feroma {
@@ -36,6 +37,10 @@ AlgorithmPlan plan_fedavg_ft(const std::string&, SettingsReader& reader, const s
   return plan_with(fedavg_ft_options(), make_feroma, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_fesem(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(FesemOptions{}, make_fesem, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_ifca(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(IfcaOptions{}, make_ifca, reader, prefix, problems);
 }
@@ -51,6 +56,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
   static const std::vector<AlgorithmEntry> entries{
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
+      {"fesem", "clusters", "Xie et al., 2022", {}, plan_fesem},
       {"ifca", "clusters", "Ghosh et al., 2020", {}, plan_ifca},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
   };
