@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "feroma/algorithms/fedavg.h"
+#include "feroma/algorithms/fedem.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/fesem.h"
 #include "feroma/algorithms/ifca.h"
@@ -37,6 +38,14 @@ AlgorithmPlan plan_fedavg_ft(const std::string&, SettingsReader& reader, const s
   return plan_with(fedavg_ft_options(), make_feroma, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_fedem(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(FedEmOptions{}, make_fedem, reader, prefix, problems);
+}
+
+AlgorithmPlan plan_fedrc(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(FedRcOptions{}, make_fedrc, reader, prefix, problems);
+}
+
 AlgorithmPlan plan_fesem(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(FesemOptions{}, make_fesem, reader, prefix, problems);
 }
@@ -56,6 +65,8 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
   static const std::vector<AlgorithmEntry> entries{
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
+      {"fedem", "soft clusters", "Marfoq et al., 2021", {}, plan_fedem},
+      {"fedrc", "soft clusters", "Guo et al., 2024", {}, plan_fedrc},
       {"fesem", "clusters", "Xie et al., 2022", {}, plan_fesem},
       {"ifca", "clusters", "Ghosh et al., 2020", {}, plan_ifca},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
