@@ -18,7 +18,8 @@ inline ModelSpec toy_model(SampleShape input, int classes) {
   return {"toy", input, classes, {Flatten{}, Linear{"fc", classes}}};
 }
 
-/// Plain loops instead of a real engine, so that algorithms and the round loop are tested in every build.
+/// Plain loops instead of a real engine, so that algorithms and the round loop are tested in every build. Knows
+/// cross-entropy and entropy; nothing trainable lies below its latent, so gradients that enter there change nothing.
 class ToyEngine final : public Engine {
  public:
   explicit ToyEngine(ModelSpec spec) : spec_(std::move(spec)) {}
@@ -27,7 +28,8 @@ class ToyEngine final : public Engine {
   [[nodiscard]] BatchLayout layout() const override { return BatchLayout::sample_major; }
 
   using Engine::gradient;
-  double gradient(Parameters& params, const Batch& batch, const Objective&, std::span<float> gradient) override {
+  double gradient(Parameters& params, const Batch& batch, const Objective& objective,
+                  std::span<float> gradient) override {
     std::fill(gradient.begin(), gradient.end(), 0.0F);
     const auto width = static_cast<std::size_t>(spec_.input.size());
     const auto classes = static_cast<std::size_t>(spec_.classes);
@@ -40,12 +42,19 @@ class ToyEngine final : public Engine {
       for (std::size_t u = 0; u < classes; ++u) {
         total += std::exp(static_cast<double>(logits[u] - top));
       }
-      const auto label = static_cast<std::size_t>(batch.labels[i]);
-      const double weight = batch.weights.empty() ? 1.0 : static_cast<double>(batch.weights[i]);
-      loss += weight * (std::log(total) - static_cast<double>(logits[label] - top));
+      const bool unlabelled = objective.loss == Loss::entropy;
+      const std::size_t label = unlabelled ? classes : static_cast<std::size_t>(batch.labels[i]);
+      double entropy = 0;
       for (std::size_t u = 0; u < classes; ++u) {
-        const double p = std::exp(static_cast<double>(logits[u] - top)) / total - (u == label ? 1.0 : 0.0);
-        const auto d = static_cast<float>(weight * p / batch.size);
+        const double log_p = static_cast<double>(logits[u] - top) - std::log(total);
+        entropy -= std::exp(log_p) * log_p;
+      }
+      const double weight = batch.weights.empty() ? 1.0 : static_cast<double>(batch.weights[i]);
+      loss += weight * (unlabelled ? entropy : std::log(total) - static_cast<double>(logits[label] - top));
+      for (std::size_t u = 0; u < classes; ++u) {
+        const double p = std::exp(static_cast<double>(logits[u] - top)) / total;
+        const double slope = unlabelled ? -p * (std::log(p) + entropy) : p - (u == label ? 1.0 : 0.0);
+        const auto d = static_cast<float>(weight * slope / batch.size);
         for (std::size_t c = 0; c < width; ++c) {
           gradient[u * width + c] += d * batch.inputs[i * width + c];
         }

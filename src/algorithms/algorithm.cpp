@@ -8,6 +8,8 @@ int Algorithm::extra_rounds() const { return 0; }
 
 std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }
 
+Community Algorithm::community(TestPolicy) const { return {}; }
+
 std::optional<ClusterView> Algorithm::clusters() const { return std::nullopt; }
 
 std::unique_ptr<Predictor> Algorithm::personal(const Message&) const { return nullptr; }

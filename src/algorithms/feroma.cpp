@@ -24,7 +24,7 @@ constexpr double kWarmupGain = 1.0;
 constexpr double kWarmupMomentum = 0.5;
 
 /// What a client is to train from: a mixture, moved on by `momentum` times the way it came from `before` (null: none).
-struct Assignment {
+struct Start {
   ParametersPtr mixture;
   ParametersPtr before;
   double momentum = 0;
@@ -62,7 +62,7 @@ class Feroma final : public Algorithm {
     switch (step(round, phase)) {
       case Step::bounds: return state_.extractor.encoder ? Message{{{"encoder", state_.extractor.encoder}}} : Message{};
       case Step::profile: return state_.equipped.contains(client) ? Message{} : to_message(state_.extractor);
-      case Step::train: return {{{"model", start_of(assignment(client))}}};
+      case Step::train: return {{{"model", start_of(assigned(client))}}};
     }
     unreachable();
   }
@@ -109,13 +109,13 @@ class Feroma final : public Algorithm {
   void end_warmup(Round round);
   [[nodiscard]] bool warmed_up(Round round, const std::map<ClientId, Message>& answers);
 
-  [[nodiscard]] Assignment assignment(ClientId client) const {
+  [[nodiscard]] Start assigned(ClientId client) const {
     const auto found = assigned_.find(client);
     return found == assigned_.end()
-               ? Assignment{state_.global, state_.global_before, kWarmupMomentum * options_.server_momentum}
+               ? Start{state_.global, state_.global_before, kWarmupMomentum * options_.server_momentum}
                : found->second;
   }
-  [[nodiscard]] ParametersPtr start_of(const Assignment& given) const {
+  [[nodiscard]] ParametersPtr start_of(const Start& given) const {
     return given.before == nullptr ? given.mixture : share(extrapolate(given.mixture, given.before, given.momentum));
   }
 
@@ -144,7 +144,7 @@ class Feroma final : public Algorithm {
   FeromaState state_;
   // Only inside a round, between mapping and training.
   std::vector<Receiver> receivers_;
-  std::map<ClientId, Assignment> assigned_;
+  std::map<ClientId, Start> assigned_;
   RoundTrace trace_;
 };
 
@@ -341,7 +341,7 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
       state_.parents.push_back({receiver.client, found->second.model("model"), receiver.profile,
                                 found->second.integer("num_examples"), round,
                                 options_.retained_models > 0 ? accuracy_of(found->second.ints("held_out")) : 0,
-                                gains ? assignment(receiver.client).mixture : nullptr});
+                                gains ? assigned(receiver.client).mixture : nullptr});
     }
   }
   const std::vector<Parent> kept = retained_parents(options_, shape_, state_.scaler, earlier, state_.parents);

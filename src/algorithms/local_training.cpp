@@ -21,12 +21,13 @@ Tally score_for_the_record(ClientContext& context, const Parameters& model) {
   return tally;
 }
 
-Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit) {
+Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit,
+                         const FitHooks& hooks) {
   context.report.before = score_for_the_record(context, received);
   Parameters params = received.clone();
   {
     const StageTimer timer(context.seconds, Stage::train);
-    context.report.train_loss = context.trainer.fit(params, context.train, fit, context.rng.derive("train"));
+    context.report.train_loss = context.trainer.fit(params, context.train, fit, context.rng.derive("train"), hooks);
   }
   context.report.num_examples = static_cast<std::int64_t>(context.train.size());
   context.report.after = score_for_the_record(context, params);

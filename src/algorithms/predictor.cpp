@@ -57,9 +57,9 @@ class EnsemblePredictor final : public Predictor {
 
 Tally score(Predictor& predictor, Trainer& trainer, const View& view) {
   const std::vector<float> probabilities = predictor.predict(trainer, view);
-  const auto classes = static_cast<int>(probabilities.size() / std::max<std::size_t>(view.size(), 1));
+  const auto classes = std::max(1, static_cast<int>(probabilities.size() / std::max<std::size_t>(view.size(), 1)));
   if (view.samples->multi_label()) {
-    return tally_multi_label(probabilities, std::max(classes, 1), targets_of(view));
+    return tally_multi_label(probabilities, classes, targets_of(view));
   }
   return tally_probabilities(probabilities, classes, labels_of(view));
 }

@@ -58,6 +58,22 @@ Objective objective_of(const View& view) {
   return objective;
 }
 
+/// The loss of every sample, from its row of probabilities.
+std::vector<double> losses_of(std::span<const float> all, const View& view) {
+  const std::size_t classes = all.size() / std::max<std::size_t>(view.size(), 1);
+  std::vector<double> losses(view.size());
+  const std::vector<float> targets = view.samples->multi_label() ? targets_of(view) : std::vector<float>();
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const std::span<const float> row = all.subspan(i * classes, classes);
+    const std::int32_t label = targets.empty() ? view.label(i) : 0;
+    const Tally one = targets.empty() ? tally_probabilities(row, static_cast<int>(classes), std::span(&label, 1))
+                                      : tally_multi_label(row, static_cast<int>(classes),
+                                                          std::span(targets).subspan(i * classes, classes));
+    losses[i] = one.loss();
+  }
+  return losses;
+}
+
 void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
   require(options.batch_size >= 1, ErrorCode::invalid_config, "[training] batch_size must be >= 1, got {}",
           options.batch_size);
@@ -70,53 +86,74 @@ void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
 }  // namespace
 
 double Trainer::fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks) {
-  return epochs(params, view, options, hooks, [&](int epoch) { return epoch_order(rng, epoch, view.size()); });
+  const Learner learner{params, hooks};
+  return fit_together(std::span(&learner, 1), view, options, rng).front();
+}
+
+std::vector<double> Trainer::fit_together(std::span<const Learner> learners, const View& view,
+                                          const FitOptions& options, Rng rng) {
+  return epochs(learners, view, options, [&](int epoch) { return epoch_order(rng, epoch, view.size()); });
 }
 
 double Trainer::fit_in_order(Parameters& params, const View& view, const FitOptions& options) {
-  return epochs(params, view, options, {}, [&](int) { return stored_order(view.size()); });
+  const Learner learner{params};
+  return epochs(std::span(&learner, 1), view, options, [&](int) { return stored_order(view.size()); }).front();
 }
 
-double Trainer::epochs(Parameters& params, const View& view, const FitOptions& options, const FitHooks& hooks,
-                       const std::function<std::vector<std::uint32_t>(int epoch)>& order_of) {
-  check(options, view, hooks);
-  if (view.size() == 0 || options.local_epochs == 0) {
-    return 0.0;
+std::vector<double> Trainer::epochs(std::span<const Learner> learners, const View& view, const FitOptions& options,
+                                    const OrderOfEpoch& order_of) {
+  for (const Learner& learner : learners) {
+    check(options, view, learner.hooks);
   }
-  gradient_.resize(params.size());
-  std::vector<float> velocity(params.size());
-  double loss_sum = 0;
+  std::vector<double> losses(learners.size());
+  if (view.size() == 0 || options.local_epochs == 0) {
+    return losses;
+  }
+  std::vector<std::vector<float>> velocities;
+  for (const Learner& learner : learners) {
+    velocities.emplace_back(learner.params.size());
+  }
+  const Objective objective = objective_of(view);
   for (int epoch = 0; epoch < options.local_epochs; ++epoch) {
     if (options.momentum_reset == MomentumReset::epoch) {
-      std::fill(velocity.begin(), velocity.end(), 0.0F);
+      for (std::vector<float>& velocity : velocities) {
+        std::fill(velocity.begin(), velocity.end(), 0.0F);
+      }
     }
     int steps = 0;
     for_each_batch(order_of(epoch), static_cast<std::size_t>(options.batch_size), [&](auto items) {
-      const double loss = step(params, view, items, options, velocity, hooks);
+      assemble_(batch_, view, items, engine_.layout());
       ++steps;
-      require(std::isfinite(loss), ErrorCode::invalid_data,
-              "[training] the loss must stay finite, got {} at step {} of epoch {}", loss, steps, epoch + 1);
-      loss_sum += loss * static_cast<double>(items.size());
+      for (std::size_t i = 0; i < learners.size(); ++i) {
+        const double loss = step(learners[i], items, options, objective, velocities[i]);
+        require(std::isfinite(loss), ErrorCode::invalid_data,
+                "[training] the loss must stay finite, got {} at step {} of epoch {}", loss, steps, epoch + 1);
+        losses[i] += loss * static_cast<double>(items.size());
+      }
     });
   }
-  require(params.all_finite(), ErrorCode::invalid_data,
-          "[training] the model must stay finite, got a value that is not after the last step");
-  return loss_sum / (static_cast<double>(view.size()) * options.local_epochs);
+  for (std::size_t i = 0; i < learners.size(); ++i) {
+    require(learners[i].params.all_finite(), ErrorCode::invalid_data,
+            "[training] the model must stay finite, got a value that is not after the last step");
+    losses[i] /= static_cast<double>(view.size()) * options.local_epochs;
+  }
+  return losses;
 }
 
-double Trainer::step(Parameters& params, const View& view, std::span<const std::uint32_t> items,
-                     const FitOptions& options, std::span<float> velocity, const FitHooks& hooks) {
-  assemble_(batch_, view, items, engine_.layout());
-  if (!hooks.sample_weights.empty()) {
+double Trainer::step(const Learner& learner, std::span<const std::uint32_t> items, const FitOptions& options,
+                     const Objective& objective, std::span<float> velocity) {
+  batch_.weights.clear();
+  if (!learner.hooks.sample_weights.empty()) {
     for (const std::uint32_t item : items) {
-      batch_.weights.push_back(hooks.sample_weights[item]);
+      batch_.weights.push_back(learner.hooks.sample_weights[item]);
     }
   }
-  const double loss = gradient(params, batch_, objective_of(view), gradient_);
-  if (hooks.edit_gradient) {
-    hooks.edit_gradient(params.values(), gradient_);
+  gradient_.resize(learner.params.size());
+  const double loss = gradient(learner.params, batch_, objective, gradient_);
+  if (learner.hooks.edit_gradient) {
+    learner.hooks.edit_gradient(learner.params.values(), gradient_);
   }
-  sgd_step(params.values(), velocity, gradient_, options.learning_rate, options.momentum);
+  sgd_step(learner.params.values(), velocity, gradient_, options.learning_rate, options.momentum);
   return loss;
 }
 
@@ -178,31 +215,38 @@ void Trainer::latents(const Parameters& params, const View& view, Latent latent,
 }
 
 std::vector<float> Trainer::probabilities(const Parameters& params, const View& view) {
-  std::vector<float> all;
+  const Parameters* const model = &params;
+  return std::move(probabilities_of(std::span(&model, 1), view).front());
+}
+
+std::vector<std::vector<float>> Trainer::probabilities_of(std::span<const Parameters* const> models, const View& view) {
+  std::vector<std::vector<float>> all(models.size());
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout(), /*labelled=*/false);
-    const Activations out = forward(params, batch_, Latent::penultimate);
-    if (view.samples->multi_label()) {
-      append_sigmoid(all, out.logits);
-    } else {
-      append_softmax(all, out.logits, static_cast<std::size_t>(out.classes));
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      const Activations out = forward(*models[m], batch_, Latent::penultimate);
+      if (view.samples->multi_label()) {
+        append_sigmoid(all[m], out.logits);
+      } else {
+        append_softmax(all[m], out.logits, static_cast<std::size_t>(out.classes));
+      }
     }
   });
   return all;
 }
 
 std::vector<double> Trainer::losses(const Parameters& params, const View& view) {
-  const std::vector<float> all = probabilities(params, view);
-  const std::size_t classes = all.size() / std::max<std::size_t>(view.size(), 1);
-  std::vector<double> losses(view.size());
-  const std::vector<float> targets = view.samples->multi_label() ? targets_of(view) : std::vector<float>();
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    const auto row = std::span(all).subspan(i * classes, classes);
-    const std::int32_t label = targets.empty() ? view.label(i) : 0;
-    const Tally one = targets.empty() ? tally_probabilities(row, static_cast<int>(classes), std::span(&label, 1))
-                                      : tally_multi_label(row, static_cast<int>(classes),
-                                                          std::span(targets).subspan(i * classes, classes));
-    losses[i] = one.loss();
+  return losses_of(probabilities(params, view), view);
+}
+
+std::vector<std::vector<double>> Trainer::losses(std::span<const ParametersPtr> models, const View& view) {
+  std::vector<const Parameters*> borrowed;
+  for (const ParametersPtr& model : models) {
+    borrowed.push_back(model.get());
+  }
+  std::vector<std::vector<double>> losses;
+  for (const std::vector<float>& probabilities : probabilities_of(borrowed, view)) {
+    losses.push_back(losses_of(probabilities, view));
   }
   return losses;
 }

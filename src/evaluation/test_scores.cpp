@@ -15,18 +15,24 @@ std::optional<bool> matched(const Predictor& predictor, int distribution, const 
   return largest == sources.end() ? std::nullopt : std::optional(true_distribution(largest->first) == distribution);
 }
 
+std::unique_ptr<Predictor> serve_together_or_alone(const Algorithm& algorithm, TestPolicy policy, TestContext& context,
+                                                   Together* together) {
+  std::unique_ptr<Predictor> predictor = together != nullptr ? together->take(policy, context.id) : nullptr;
+  return predictor ? std::move(predictor) : serve(algorithm, policy, context);
+}
+
 }  // namespace
 
 TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
                              const Rng& rng, const Memories& memories, const TrueDistribution& true_distribution,
-                             StageSeconds& seconds) {
+                             StageSeconds& seconds, Together* together) {
   const StageTimer timer(seconds, Stage::evaluate);
   TestScores scores;
   const auto served = [&](TestPolicy policy) {
     StageSeconds inner;  // counted as evaluation, not twice
     const View* labelled = policy == TestPolicy::few_label ? &shard.few_labels : nullptr;
     TestContext context{client, shard.data, labelled, rng.derive("test", to_index(client)), trainer, inner, &memories};
-    return serve(algorithm, policy, context);
+    return serve_together_or_alone(algorithm, policy, context, together);
   };
   const auto accuracy = [&](const std::unique_ptr<Predictor>& predictor) -> std::optional<double> {
     return predictor ? std::optional(score(*predictor, trainer, shard.data).accuracy()) : std::nullopt;
@@ -45,11 +51,11 @@ TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard,
 }
 
 double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                    const Rng& rng, const Memories& memories, StageSeconds& seconds) {
+                    const Rng& rng, const Memories& memories, StageSeconds& seconds, Together* together) {
   const StageTimer timer(seconds, Stage::evaluate);
   StageSeconds inner;
   TestContext context{client, shard.data, nullptr, rng.derive("test", to_index(client)), trainer, inner, &memories};
-  const auto predictor = serve(algorithm, TestPolicy::native, context);
+  const auto predictor = serve_together_or_alone(algorithm, TestPolicy::native, context, together);
   return predictor ? score(*predictor, trainer, shard.data).accuracy() : 0.0;
 }
 

@@ -6,6 +6,16 @@
 #include "feroma/core/error.h"
 
 namespace feroma {
+namespace {
+
+Round first_round(const Schedule& schedule, int window) {
+  const std::vector<int>& stages = schedule.stage_of_round;
+  const auto found = std::find(stages.begin() + 1, stages.end(), window);
+  require(found != stages.end(), ErrorCode::internal, "[client] no round has window {}", window);
+  return static_cast<Round>(found - stages.begin());
+}
+
+}  // namespace
 
 SimulatedPool::SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng,
                              const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed)
@@ -55,7 +65,12 @@ void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phas
                         rng_.derive("client", to_index(client), static_cast<std::uint64_t>(round)),
                         trainer,
                         outcome.report,
-                        outcome.seconds};
+                        outcome.seconds,
+                        [this, client, reached = shard.window](int window) {
+                          require(window <= reached, ErrorCode::internal,
+                                  "[client] a window must have been reached ({}), got {}", reached, window);
+                          return federation_.shard(client, first_round(federation_.schedule(), window)).train;
+                        }};
   if (memory.window != shard.window) {
     memory.window = shard.window;
     algorithm.on_window_change(context);

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -57,6 +58,7 @@ RoundLoop::RoundLoop(Setup setup)
 std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();
   ServerContext server = setup_.server;
+  server.rounds = setup_.federation.options().rounds;
   // The workers are idle while the server works. What it does in a round is not interrupted half-way.
   server.parallel = [workers = &setup_.workers](std::size_t count, const std::function<void(std::size_t)>& task) {
     static const std::atomic<bool> never = false;
@@ -283,6 +285,19 @@ void RoundLoop::validate(Round round, const std::map<ClientId, ClientReport>& re
   }
 }
 
+Together RoundLoop::together(const Algorithm& algorithm, std::span<const TestPolicy> policies,
+                             const Memories& remembered) {
+  Together met;
+  setup_.workers.run(
+      1,
+      [&](std::size_t, Trainer& trainer) {
+        met = serve_together(algorithm, policies, setup_.federation, kFewLabels, trainer, setup_.rng, remembered,
+                             totals_.stages);
+      },
+      setup_.stop);
+  return met;
+}
+
 std::optional<double> RoundLoop::score_best_round() {
   if (totals_.best_round == 0) {
     return std::nullopt;
@@ -293,6 +308,7 @@ std::optional<double> RoundLoop::score_best_round() {
   best->load(reader);
   const std::size_t clients = setup_.federation.test_clients();
   const Memories remembered = memories();
+  Together met = together(*best, std::array{TestPolicy::native}, remembered);
   std::vector<double> scores(clients);
   std::vector<StageSeconds> seconds(clients);
   setup_.workers.run(
@@ -300,7 +316,7 @@ std::optional<double> RoundLoop::score_best_round() {
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
         scores[i] = score_native(*best, setup_.federation.test(client, kFewLabels), client, trainer, setup_.rng,
-                                 remembered, seconds[i]);
+                                 remembered, seconds[i], &met);
       },
       setup_.stop);
   for (const StageSeconds& s : seconds) {
@@ -317,6 +333,7 @@ ResultRecord RoundLoop::evaluate() {
   };
   const std::size_t clients = setup_.federation.test_clients();
   const Memories remembered = memories();
+  Together met = together(*algorithm_, kTestPolicies, remembered);
   std::vector<TestScores> scores(clients);
   std::vector<StageSeconds> seconds(clients);
   setup_.workers.run(
@@ -324,7 +341,7 @@ ResultRecord RoundLoop::evaluate() {
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
         scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, kFewLabels), client, trainer,
-                                      setup_.rng, remembered, trained_on, seconds[i]);
+                                      setup_.rng, remembered, trained_on, seconds[i], &met);
       },
       setup_.stop);
   std::vector<double> native;

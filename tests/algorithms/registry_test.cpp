@@ -31,8 +31,8 @@ std::vector<Case> all_cases() {
 std::string toml_of(const Case& c) {
   std::string text = "name = '" + c.name + "'\n";
   text += c.preset.empty() ? "" : "preset = '" + c.preset + "'\n";
-  return text + (c.name == "fedavg" ? "" : "warmup_rounds = 2\n") +
-         (c.preset == "paper" ? "profile.dimensions = 4" : "");
+  const bool warms_up = c.name == "feroma" || c.name == "fedavg-ft";
+  return text + (warms_up ? "warmup_rounds = 2\n" : "") + (c.preset == "paper" ? "profile.dimensions = 4" : "");
 }
 
 class EveryAlgorithm : public testing::TestWithParam<Case> {};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "tests/expect_error.h"
 
@@ -184,6 +185,67 @@ TEST_F(TrainerTest, RefusesAWrongNumberOfWeights) {
   hooks.sample_weights = weights;
   expect_error(ErrorCode::internal, "6 samples need as many weights or none, got 5",
                [&] { trainer_.fit(params, view_of(6), options_, Rng(3), hooks); });
+}
+
+TEST_F(TrainerTest, ModelsTrainedTogetherEndWhereEachWouldAlone) {
+  // Parameter 0 is pulled to the model's own target, so the models part ways; the weights belong to the second.
+  const std::vector<float> weights{10, 11, 12, 13, 14, 15};
+  FitHooks plain;
+  plain.edit_gradient = [](std::span<const float> now, std::span<float> gradient) { gradient[0] = now[0] - 3.0F; };
+  FitHooks weighted;
+  weighted.sample_weights = weights;
+  options_.local_epochs = 3;
+  for (const MomentumReset reset : {MomentumReset::epoch, MomentumReset::round}) {
+    options_.momentum_reset = reset;
+    Parameters alone_plain = two_parameters();
+    Parameters alone_weighted = two_parameters();
+    const double plain_loss = trainer_.fit(alone_plain, view_of(6), options_, Rng(3), plain);
+    const auto batches = std::exchange(engine_.batches, {});
+    engine_.weights.clear();
+    const double weighted_loss = trainer_.fit(alone_weighted, view_of(6), options_, Rng(3), weighted);
+    const auto batch_weights = std::exchange(engine_.weights, {});
+    engine_.batches.clear();
+    Parameters first = two_parameters();
+    Parameters second = two_parameters();
+    const std::vector<Learner> learners{{first, plain}, {second, weighted}};
+    const std::vector<double> losses = trainer_.fit_together(learners, view_of(6), options_, Rng(3));
+    EXPECT_EQ(losses, (std::vector<double>{plain_loss, weighted_loss}));
+    EXPECT_TRUE(std::ranges::equal(first.values(), alone_plain.values()));
+    EXPECT_TRUE(std::ranges::equal(second.values(), alone_weighted.values()));
+    ASSERT_EQ(engine_.batches.size(), 2 * batches.size());
+    for (std::size_t b = 0; b < batches.size(); ++b) {
+      EXPECT_EQ(engine_.batches[2 * b], batches[b]);
+      EXPECT_EQ(engine_.batches[2 * b + 1], batches[b]);
+      EXPECT_TRUE(engine_.weights[2 * b].empty());
+      EXPECT_EQ(engine_.weights[2 * b + 1], batch_weights[b]);
+    }
+    engine_.batches.clear();
+    engine_.weights.clear();
+  }
+}
+
+TEST_F(TrainerTest, TrainingTogetherCountsThePassesOfEveryModel) {
+  Parameters first = two_parameters();
+  Parameters second = two_parameters();
+  const std::vector<Learner> learners{{first}, {second}};
+  static_cast<void>(trainer_.fit_together(learners, view_of(6), options_, Rng(3)));
+  EXPECT_EQ(trainer_.passes().forward, 12);
+  EXPECT_EQ(trainer_.passes().backward, 12);
+  EXPECT_TRUE(trainer_.fit_together({}, view_of(6), options_, Rng(3)).empty());
+}
+
+TEST_F(TrainerTest, LossesOfSeveralModelsAreThoseOfEach) {
+  const std::vector<ParametersPtr> models{share(two_parameters()), share(two_parameters())};
+  const View view = view_of(300);
+  const auto together = trainer_.losses(models, view);
+  ASSERT_EQ(together.size(), 2U);
+  // Both models see a batch before the next one is put together.
+  ASSERT_EQ(engine_.batches.size(), 4U);
+  EXPECT_EQ(engine_.batches[0], engine_.batches[1]);
+  EXPECT_NE(engine_.batches[1], engine_.batches[2]);
+  EXPECT_EQ(trainer_.passes().forward, 600);
+  EXPECT_EQ(together[0], trainer_.losses(*models[0], view));
+  EXPECT_EQ(together[1], together[0]);
 }
 
 TEST_F(TrainerTest, EditGradientSeesTheParametersAndChangesTheStep) {

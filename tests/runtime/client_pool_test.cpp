@@ -129,6 +129,42 @@ TEST_F(PoolTest, TellsAClientOncePerNewDataVersion) {
   EXPECT_EQ(after_models.get_message().integer("changes"), 3);  // a resumed run does not tell it again
 }
 
+/// Looks at every window of its own up to now, and at one that has not come yet.
+class Keeper final : public Algorithm {
+ public:
+  explicit Keeper(const Federation& federation) : federation_(federation) {}
+
+  void init(const ServerContext&) override {}
+  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {}; }
+  [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message&) const override {
+    EXPECT_EQ(context.train_of_window(context.window).items, context.train.items);
+    const auto& stages = federation_.schedule().stage_of_round;
+    for (Round round = 1; round <= context.round; ++round) {
+      const View past = context.train_of_window(stages[static_cast<std::size_t>(round)]);
+      EXPECT_EQ(past.items, federation_.shard(context.id, round).train.items);
+    }
+    for (const int window : {context.window + 1, -1}) {
+      expect_error(ErrorCode::internal, "window", [&] { return context.train_of_window(window).size(); });
+    }
+    return {};
+  }
+  void uplink(Round, int, std::map<ClientId, Message>&, StageSeconds&) override {}
+  [[nodiscard]] std::vector<ServedModel> served() const override { return {}; }
+  void save(ModelWriter&) const override {}
+  void load(ModelReader&) override {}
+
+ private:
+  const Federation& federation_;
+};
+
+TEST_F(PoolTest, AClientKeepsTheDataOfItsPastWindows) {
+  for (Round round = 1; round <= 5; ++round) {
+    const auto outcomes = pool.exchange(Keeper(federation), round, 0, clients);
+    EXPECT_TRUE(std::holds_alternative<ClientAnswer>(outcomes.at(ClientId{0}).answer));
+  }
+  EXPECT_NE(federation.shard(ClientId{0}, 1).train.items, federation.shard(ClientId{0}, 5).train.items);
+}
+
 TEST_F(PoolTest, RoundsPastTheScheduleUseTheLastData) {
   auto last = pool.exchange(Visitor(), 5, 0, std::span(clients).first(1));
   auto extra = pool.exchange(Visitor(), 9, 0, std::span(clients).first(1));

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,8 @@ struct ServerContext {
   ModelSpec model;
   ParametersPtr initial;
   FitOptions fit;
-  Rng rng{0};  ///< the algorithm's own stream
+  Round rounds = 0;  ///< those scheduled; `extra_rounds` come after them
+  Rng rng{0};        ///< the algorithm's own stream
   /// Reads a model file with the run's layout; for encoders that are given as a file.
   std::function<ParametersPtr(const std::string& path)> load_model;
   Parallel parallel = in_turn;  ///< how the server's own work is shared out
@@ -87,6 +89,9 @@ struct TestContext {
   const Memories* memories = nullptr;  ///< null where nobody's memory is within reach
 };
 
+/// Serves test clients all at once: one predictor for each, in their order. The contexts are gone afterwards.
+using Community = std::function<std::vector<std::unique_ptr<Predictor>>(std::span<TestContext> clients)>;
+
 /**
  * A federated algorithm. The round loop calls, for each phase of a round: downlink for every participant, client_step
  * on some worker or machine, then uplink once with all answers in client-id order.
@@ -112,6 +117,8 @@ class Algorithm {
   /// How the method itself serves a policy; null where it has no rule of its own. `evaluation/serve.h` then derives
   /// one from `clusters` and `personal`, so that methods write no evaluation code.
   [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const;
+  /// How test clients that help one another are served together; empty where `predictor` serves each on its own.
+  [[nodiscard]] virtual Community community(TestPolicy policy) const;
   /// Absent for methods that do not cluster.
   [[nodiscard]] virtual std::optional<ClusterView> clusters() const;
   /// The personal model of a training client, from what it remembers; null where there is none.

@@ -18,6 +18,7 @@ constexpr auto enum_names(MomentumChoice) {
 [[nodiscard]] Tally score_for_the_record(ClientContext& context, const Parameters& model);
 
 /// One client's round as most methods do it: score the received model, train it, score the result. Fills the report.
-[[nodiscard]] Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit);
+[[nodiscard]] Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit,
+                                       const FitHooks& hooks = {});
 
 }  // namespace feroma

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "feroma/client/trainer.h"
@@ -60,6 +61,9 @@ struct ClientContext {
   Trainer& trainer;
   ClientReport& report;
   StageSeconds& seconds;
+  /// The client's training data of a window it has reached, this one or an earlier one; for methods whose clients keep
+  /// what they had. Anything else is an internal error.
+  std::function<View(int window)> train_of_window = {};
 };
 
 }  // namespace feroma

@@ -39,6 +39,12 @@ struct FitHooks {
   std::function<void(std::span<const float> params, std::span<float> gradient)> edit_gradient;
 };
 
+/// One of several models that learn from the same minibatches.
+struct Learner {
+  Parameters& params;
+  FitHooks hooks = {};
+};
+
 /// Samples that went through a model; what a method costs a client.
 struct Passes {
   std::int64_t forward = 0;
@@ -53,7 +59,10 @@ class Trainer {
   /// Trains `params` in place on `view`, shuffled by `rng` each epoch; returns the mean loss over all batches' samples.
   /// A loss that is not finite is an invalid_data error naming the step.
   double fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks = {});
-  /// The same on samples in the given order, without shuffling.
+  /// Trains several models, each as `fit` would train it alone, but every batch is put together once; their losses.
+  std::vector<double> fit_together(std::span<const Learner> learners, const View& view, const FitOptions& options,
+                                   Rng rng);
+  /// The same as `fit` on samples in the given order, without shuffling.
   double fit_in_order(Parameters& params, const View& view, const FitOptions& options);
 
   /// Calls `use` with the minibatches that `fit` would train on, in its order; for methods with their own steps.
@@ -71,17 +80,23 @@ class Trainer {
   [[nodiscard]] std::vector<float> probabilities(const Parameters& params, const View& view);
   /// The loss of every sample, in the view's order.
   [[nodiscard]] std::vector<double> losses(const Parameters& params, const View& view);
+  /// The same for several models, one row each; every batch is put together once.
+  [[nodiscard]] std::vector<std::vector<double>> losses(std::span<const ParametersPtr> models, const View& view);
   [[nodiscard]] Engine& engine() { return engine_; }
   /// Counts everything since the trainer was made.
   [[nodiscard]] Passes& passes() { return passes_; }
 
  private:
-  double epochs(Parameters& params, const View& view, const FitOptions& options, const FitHooks& hooks,
-                const std::function<std::vector<std::uint32_t>(int epoch)>& order_of);
+  using OrderOfEpoch = std::function<std::vector<std::uint32_t>(int epoch)>;
+  std::vector<double> epochs(std::span<const Learner> learners, const View& view, const FitOptions& options,
+                             const OrderOfEpoch& order_of);
   [[nodiscard]] Tally evaluate_multi_label(const Parameters& params, const View& view);
   [[nodiscard]] Activations forward(const Parameters& params, const Batch& batch, Latent latent);
-  double step(Parameters& params, const View& view, std::span<const std::uint32_t> items, const FitOptions& options,
-              std::span<float> velocity, const FitHooks& hooks);
+  /// One step on the batch at hand, which holds `items`.
+  double step(const Learner& learner, std::span<const std::uint32_t> items, const FitOptions& options,
+              const Objective& objective, std::span<float> velocity);
+  [[nodiscard]] std::vector<std::vector<float>> probabilities_of(std::span<const Parameters* const> models,
+                                                                 const View& view);
 
   Engine& engine_;
   std::vector<float> gradient_;

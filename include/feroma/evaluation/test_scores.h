@@ -7,6 +7,7 @@
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/drift/federation.h"
+#include "feroma/evaluation/together.h"
 
 namespace feroma {
 
@@ -24,12 +25,15 @@ struct TestScores {
 /// True distribution id of the data a model was trained on; oracle knowledge for scoring only.
 using TrueDistribution = std::function<int(const ModelSource&)>;
 
+/// Clients that are served together find their predictors in `together`; the others need none.
 [[nodiscard]] TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client,
                                            Trainer& trainer, const Rng& rng, const Memories& memories,
-                                           const TrueDistribution& true_distribution, StageSeconds& seconds);
+                                           const TrueDistribution& true_distribution, StageSeconds& seconds,
+                                           Together* together = nullptr);
 /// Only the native policy; for the model of another round.
 [[nodiscard]] double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                                  const Rng& rng, const Memories& memories, StageSeconds& seconds);
+                                  const Rng& rng, const Memories& memories, StageSeconds& seconds,
+                                  Together* together = nullptr);
 
 /// What the method would serve training client `client` now, scored on `view`; absent if it would serve nothing.
 [[nodiscard]] std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view,

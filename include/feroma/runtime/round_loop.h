@@ -78,6 +78,9 @@ class RoundLoop {
   [[nodiscard]] std::optional<double> mixing_auc(const RoundTrace& trace, Round round) const;
   void validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record);
   [[nodiscard]] std::optional<double> score_best_round();
+  /// One worker serves those test clients that help one another, before each is scored.
+  [[nodiscard]] Together together(const Algorithm& algorithm, std::span<const TestPolicy> policies,
+                                  const Memories& remembered);
   [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
   /// Seconds, bytes and memory of the whole run.
   void describe_costs(ResultRecord& result) const;

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
+
+namespace feroma {
+
+/// How private and shared model are put together.
+enum class ApflVariant {
+  learned,     ///< the paper: the private model is trained through the mixture, whose share is learned
+  fixed_half,  ///< LINs-lab/FedRC's code: share 1/2, models trained apart, predictions averaged, E^2 local epochs
+};
+constexpr auto enum_names(ApflVariant) {
+  using enum ApflVariant;
+  return std::array<std::pair<ApflVariant, std::string_view>, 2>{{{learned, "learned"}, {fixed_half, "fixed_half"}}};
+}
+
+/// How often a client's share of its private model is learned.
+enum class AlphaUpdate { round, step };
+constexpr auto enum_names(AlphaUpdate) {
+  using enum AlphaUpdate;
+  return std::array<std::pair<AlphaUpdate, std::string_view>, 2>{{{round, "round"}, {step, "step"}}};
+}
+
+/// APFL (Deng et al., 2020): a client predicts with alpha * private + (1 - alpha) * shared parameters.
+struct ApflOptions {
+  ApflVariant variant = ApflVariant::learned;
+  double alpha = 0.5;
+  double alpha_rate = 0;
+  AlphaUpdate alpha_update = AlphaUpdate::round;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("variant", self.variant, anything(), "learned is the paper's method, fixed_half the code of LINs-lab/FedRC");
+    visit("alpha", self.alpha, between(0, 1), "share of the private model that a client starts with; learned only");
+    visit("alpha_rate", self.alpha_rate, at_least(0),
+          "learning rate of that share; 0 takes [training]'s; learned only");
+    visit("alpha_update", self.alpha_update, anything(),
+          "whether the share is learned on each round's first minibatch or on every one; learned only");
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
+  }
+  void check(const ApflOptions& preset, Problems& problems, const std::string& where) const;
+};
+
+[[nodiscard]] std::unique_ptr<Algorithm> make_apfl(const ApflOptions& options);
+
+}  // namespace feroma

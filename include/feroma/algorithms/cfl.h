@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
+
+namespace feroma {
+
+/// What update norms are compared with.
+enum class CflThresholds {
+  relative,  ///< a share of the largest mean update that the cluster has made
+  absolute,  ///< fixed numbers, which fit one model and learning rate
+};
+constexpr auto enum_names(CflThresholds) {
+  using enum CflThresholds;
+  return std::array<std::pair<CflThresholds, std::string_view>, 2>{{{relative, "relative"}, {absolute, "absolute"}}};
+}
+
+/// How large a client's update is.
+enum class CflNorm {
+  l2,
+  largest_coordinate,  ///< what public code computes, so that it hardly ever splits
+};
+constexpr auto enum_names(CflNorm) {
+  using enum CflNorm;
+  return std::array<std::pair<CflNorm, std::string_view>, 2>{{{l2, "l2"}, {largest_coordinate, "largest_coordinate"}}};
+}
+
+/// CFL (Sattler et al., 2020): clusters split in two where their mean update has become small but members' have not.
+struct CflOptions {
+  CflThresholds threshold_mode = CflThresholds::relative;
+  double eps1 = 0.4;
+  double eps2 = 1.6;
+  double relative_eps1 = 0.1;
+  double relative_eps2 = 6;
+  int warmup = 3;
+  double gamma_max = 0.1;
+  CflNorm norm = CflNorm::l2;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("threshold_mode", self.threshold_mode, anything(), "what update norms are compared with");
+    visit("eps1", self.eps1, above(0), "absolute: a cluster may split where its mean update is shorter");
+    visit("eps2", self.eps2, above(0), "absolute: and its largest update longer");
+    visit("relative_eps1", self.relative_eps1, above(0),
+          "relative: eps1 as a share of the cluster's largest mean update");
+    visit("relative_eps2", self.relative_eps2, above(0), "relative: eps2 as a multiple of eps1");
+    visit("warmup", self.warmup, at_least(0), "rounds before the first split");
+    visit("gamma_max", self.gamma_max, between(0, 1), "how far apart both parts must be: sqrt((1 - cosine) / 2)");
+    visit("norm", self.norm, anything(), "of the largest update; largest_coordinate as in public code");
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
+  }
+  void check(const CflOptions& defaults, Problems& problems, const std::string& where) const;
+};
+
+[[nodiscard]] std::unique_ptr<Algorithm> make_cfl(const CflOptions& options);
+
+}  // namespace feroma

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
+
+namespace feroma {
+
+/// Who predicts: clients while they adapt, or afterwards without gradients, from what all of them learned.
+enum class ColaRole { principal, follower };
+constexpr auto enum_names(ColaRole) {
+  using enum ColaRole;
+  return std::array<std::pair<ColaRole, std::string_view>, 2>{{{principal, "principal"}, {follower, "follower"}}};
+}
+
+/// Which batches a follower's statistics are of when it predicts one.
+enum class ColaStatistics { current, previous };
+constexpr auto enum_names(ColaStatistics) {
+  using enum ColaStatistics;
+  return std::array<std::pair<ColaStatistics, std::string_view>, 2>{{{current, "current"}, {previous, "previous"}}};
+}
+
+/// CoLA (Chen et al., NeurIPS 2024): test clients adapt a factor and an offset per channel and share what they learned
+/// as domain vectors, which others weigh by how alike their data look. The model itself is FedAvg's.
+struct ColaOptions {
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+  ColaRole role = ColaRole::follower;
+  ColaStatistics statistics = ColaStatistics::current;
+  int batch_size = 64;
+  int smallest_batch = 64;
+  int exchange_batches = 100;
+  double shift_threshold = 0.1;
+  double statistics_decay = 0.8;
+  double offset_learning_rate = 0.001;
+  double offset_momentum = 0.9;
+  double weight_learning_rate = 0.1;
+  double weight_decay = 0.1;
+  double entropy_margin = 0.4;
+  double redundancy_margin = 0.4;
+  double temperature = 5;
+  int max_vectors = 0;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit);
+  void check(const ColaOptions& preset, Problems& problems, const std::string& where) const;
+};
+
+[[nodiscard]] std::unique_ptr<Algorithm> make_cola(const ColaOptions& options);
+
+/// Lets clients that start from these models (one each, all of one kind) adapt side by side, batch by batch in the
+/// given order, and returns what serves each of them.
+[[nodiscard]] std::vector<std::unique_ptr<Predictor>> adapt_together(const ModelSpec& model,
+                                                                     std::span<const ParametersPtr> starts,
+                                                                     std::span<TestContext> clients,
+                                                                     const ColaOptions& options);
+
+template <class Self, class Visit>
+void ColaOptions::fields(Self& self, Visit&& visit) {
+  visit("momentum_reset", self.momentum_reset, anything(),
+        "when the momentum buffer restarts; inherit takes [training]'s");
+  visit("role", self.role, anything(), "predict while adapting, or afterwards from everybody's vectors (follower)");
+  visit("statistics", self.statistics, anything(),
+        "a follower weighs vectors by statistics up to the batch it predicts, or up to the one before as public code");
+  visit("batch_size", self.batch_size, at_least(1), "test samples that are adapted to together");
+  visit("smallest_batch", self.smallest_batch, at_least(1),
+        "smaller batches leave the statistics alone, unless a client has no larger one");
+  visit("exchange_batches", self.exchange_batches, at_least(1), "clients share vectors after so many batches");
+  visit("shift_threshold", self.shift_threshold, at_least(0),
+        "a batch farther than this from the statistics so far begins a new domain");
+  visit("statistics_decay", self.statistics_decay, between(0, 1), "share of the old statistics in the moving average");
+  visit("offset_learning_rate", self.offset_learning_rate, at_least(0), "step size of the channels' own changes");
+  visit("offset_momentum", self.offset_momentum, between(0, 1), "momentum of the channels' own changes");
+  visit("weight_learning_rate", self.weight_learning_rate, at_least(0), "step size of the vectors' weights");
+  visit("weight_decay", self.weight_decay, at_least(0), "decay of the vectors' weights");
+  visit("entropy_margin", self.entropy_margin, between(0, 1),
+        "samples whose entropy is above this share of the largest teach nothing");
+  visit("redundancy_margin", self.redundancy_margin, between(0, 1.01),
+        "samples predicted this much like the mean prediction (cosine) teach nothing");
+  visit("temperature", self.temperature, above(0), "follower: weights are softmax of 1 / (distance * temperature)");
+  visit("max_vectors", self.max_vectors, at_least(0), "vectors a client keeps at most; 0 keeps all");
+}
+
+}  // namespace feroma

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
+#include "feroma/mapping/linkage.h"
+
+namespace feroma {
+
+/// How the pool of models begins, and what becomes of clients that drift.
+enum class FedDriftVariant {
+  F,      ///< every client begins with a model of its own; models merge
+  C,      ///< all begin with one model; each that drifts gets a new one; models merge
+  eager,  ///< all begin with one model; those that drift together share a new one; nothing merges
+};
+constexpr auto enum_names(FedDriftVariant) {
+  using enum FedDriftVariant;
+  return std::array<std::pair<FedDriftVariant, std::string_view>, 3>{{{F, "F"}, {C, "C"}, {eager, "eager"}}};
+}
+
+/// What tells drift: a fall of accuracy as in the authors' code, or a rise of the loss as in their paper.
+enum class FedDriftMeasure { accuracy, loss };
+constexpr auto enum_names(FedDriftMeasure) {
+  using enum FedDriftMeasure;
+  return std::array<std::pair<FedDriftMeasure, std::string_view>, 2>{{{accuracy, "accuracy"}, {loss, "loss"}}};
+}
+
+/**
+ * FedDrift (Jothimurugesan et al., 2023): a pool of models that grows where clients' data drift and shrinks where
+ * models turn out alike. A time step begins with a round in which a client has a new data window. Clients keep their
+ * past windows and go on training the models these belong to.
+ */
+struct FedDriftOptions {
+  FedDriftVariant variant = FedDriftVariant::F;
+  FedDriftMeasure measure = FedDriftMeasure::accuracy;
+  double delta = 0.1;
+  double merge_delta = 0;
+  Linkage linkage = Linkage::complete;
+  int isolation = 1;
+  int pool = 0;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("variant", self.variant, anything(),
+          "F: a model for every client at first; C: one for all; eager: no merging");
+    visit("measure", self.measure, anything(), "what tells drift and unlike models apart");
+    visit("delta", self.delta, at_least(0), "a client has drifted where the best model does so much worse than before");
+    visit("merge_delta", self.merge_delta, at_least(0),
+          "models merge where each does at most so much worse on the other's data; 0 takes delta");
+    visit("linkage", self.linkage, anything(), "how the distance of groups of models is measured");
+    visit("isolation", self.isolation, at_least(1), "time steps before a new model may be chosen by others or merge");
+    visit("pool", self.pool, at_least(0), "most models at a time; 0 takes the number of clients");
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
+  }
+  void check(const FedDriftOptions& defaults, Problems& problems, const std::string& where) const;
+};
+
+[[nodiscard]] std::unique_ptr<Algorithm> make_feddrift(const FedDriftOptions& options);
+
+}  // namespace feroma

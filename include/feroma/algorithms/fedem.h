@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
+
+namespace feroma {
+
+/// FedEM (Marfoq et al., 2021): every client is a mixture of a few shared models, and each sample trains them by how
+/// well they explain it.
+struct FedEmOptions {
+  int components = 3;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("components", self.components, between(1, 64), "models in the mixture; 1 gives FedAvg");
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
+  }
+  void check(const FedEmOptions&, Problems&, const std::string&) const {}
+};
+
+/// Whose labels count in the components' label priors.
+enum class AbsentLabels {
+  forget,  ///< those of the clients that answered in the round
+  keep,    ///< also what absent clients said last, which is stale where data drift
+};
+constexpr auto enum_names(AbsentLabels) {
+  using enum AbsentLabels;
+  return std::array<std::pair<AbsentLabels, std::string_view>, 2>{{{forget, "forget"}, {keep, "keep"}}};
+}
+
+/// FedRC (Guo et al., 2024): FedEM that takes away what a component gains merely by specialising on a label, so that
+/// clients are told apart by their concepts and not by their label counts.
+struct FedRcOptions {
+  int components = 3;
+  AbsentLabels absent_labels = AbsentLabels::forget;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("components", self.components, between(1, 64), "models in the mixture; 1 gives FedAvg");
+    visit("absent_labels", self.absent_labels, anything(),
+          "label counts of clients that did not answer: forget them, or keep the last ones (public code)");
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
+  }
+  void check(const FedRcOptions& preset, Problems& problems, const std::string& where) const;
+};
+
+[[nodiscard]] std::unique_ptr<Algorithm> make_fedem(const FedEmOptions& options);
+[[nodiscard]] std::unique_ptr<Algorithm> make_fedrc(const FedRcOptions& options);
+
+}  // namespace feroma

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/algorithms/components.h"
+#include "feroma/algorithms/local_training.h"
+
+namespace feroma {
+
+/// How far a client's model is from a centre.
+enum class CentreDistance {
+  squared,       ///< squared Euclidean over everything that is trained
+  tensor_norms,  ///< Euclidean norms summed up tensor by tensor, buffers included
+};
+constexpr auto enum_names(CentreDistance) {
+  using enum CentreDistance;
+  return std::array<std::pair<CentreDistance, std::string_view>, 2>{
+      {{squared, "squared"}, {tensor_norms, "tensor_norms"}}};
+}
+
+/// What a client that changes its cluster brings to the new one's mean.
+enum class MovedClient {
+  trained,    ///< the model it has just trained
+  untrained,  ///< the new centre as it was; its training is lost
+};
+constexpr auto enum_names(MovedClient) {
+  using enum MovedClient;
+  return std::array<std::pair<MovedClient, std::string_view>, 2>{{{trained, "trained"}, {untrained, "untrained"}}};
+}
+
+/// FeSEM (Xie et al., 2022): k-means over the clients' models, one step a round.
+struct FesemOptions {
+  int clusters = 3;
+  double proximal = 0;
+  CentreDistance distance = CentreDistance::squared;
+  MovedClient moved = MovedClient::trained;
+  EmptyCluster empty = EmptyCluster::keep;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("clusters", self.clusters, between(1, 64), "centres on the server; 1 gives FedAvg");
+    visit("proximal", self.proximal, at_least(0),
+          "weight of the squared distance to the centre in the local loss; 0 is none");
+    visit("distance", self.distance, anything(),
+          "to the centres: squared (the paper), or tensor_norms, summed up tensor by tensor (public code)");
+    visit("moved", self.moved, anything(),
+          "a client that changes its cluster brings its trained model (the paper), or the untrained new centre "
+          "(public code)");
+    visit("empty", self.empty, anything(), "a centre nobody is near: keep it (the paper), or zero it (public code)");
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
+  }
+  void check(const FesemOptions& preset, Problems& problems, const std::string& where) const;
+};
+
+[[nodiscard]] std::unique_ptr<Algorithm> make_fesem(const FesemOptions& options);
+
+}  // namespace feroma

@@ -1,0 +1,183 @@
+#include "feroma/algorithms/atp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "feroma/algorithms/fedavg.h"
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+class Atp final : public Algorithm {
+ public:
+  explicit Atp(const AtpOptions& options) : options_(options), training_(make_fedavg({options.momentum_reset})) {}
+
+  void init(const ServerContext& context) override {
+    training_->init(context);
+    scheduled_ = context.rounds;
+    const std::vector<Segment>& segments = context.initial->layout().segments;
+    const bool running_statistics =
+        std::any_of(segments.begin(), segments.end(), [](const Segment& s) { return s.kind == SegmentKind::buffer; });
+    require(!running_statistics, ErrorCode::unsupported,
+            "[atp] adapts models without running statistics (lenet5, mlp, har_cnn), got {}", context.model.name);
+    rates_.assign(segments.size(), 0.0F);
+  }
+
+  [[nodiscard]] int extra_rounds() const override { return options_.rate_rounds; }
+
+  [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
+    if (!learns_rates(round)) {
+      return training_->downlink(round, phase, client);
+    }
+    Message message{{{"rates", rates_}}};
+    if (!have_model_.contains(client)) {  // it no longer changes, so once is enough
+      message.values["model"] = model();
+    }
+    return message;
+  }
+
+  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
+                                    const Message& received) const override {
+    require(!context.train.samples->multi_label(), ErrorCode::unsupported,
+            "[atp] follows the entropy over classes that exclude one another, got multi-label data");
+    return learns_rates(round) ? learn(context, received) : training_->client_step(round, phase, context, received);
+  }
+
+  void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    if (!learns_rates(round)) {
+      training_->uplink(round, phase, answers, seconds);
+      return;
+    }
+    const StageTimer timer(seconds, Stage::aggregate);
+    average_rates(answers);
+  }
+
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
+    if (policy != TestPolicy::native && policy != TestPolicy::known_association) {
+      return nullptr;
+    }
+    const bool stays = std::all_of(rates_.begin(), rates_.end(), [](float rate) { return rate == 0; });
+    return stays ? make_single_model_predictor(model()) : make_entropy_predictor(model(), adaptation(rates_));
+  }
+
+  /// The model, and with it the rates, without which it is FedAvg's.
+  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, model(), rates_, 0}}; }
+
+  void save(ModelWriter& out) const override {
+    training_->save(out);
+    out.put(Message{{{"rates", rates_}, {"have_model", Ints(have_model_ids())}}});
+  }
+  void load(ModelReader& in) override {
+    training_->load(in);
+    const Message message = in.get_message();
+    rates_ = checked_rates(message);
+    have_model_.clear();
+    for (const std::int64_t id : message.ints("have_model")) {
+      have_model_.insert(static_cast<ClientId>(id));
+    }
+  }
+
+ private:
+  [[nodiscard]] ParametersPtr model() const { return training_->served().front().model; }
+  [[nodiscard]] bool learns_rates(Round round) const { return round > scheduled_; }
+  [[nodiscard]] EntropyAdaptation adaptation(Floats rates) const {
+    return {std::move(rates), options_.mode, options_.batch_size};
+  }
+
+  [[nodiscard]] Message learn(ClientContext& context, const Message& received) const {
+    if (received.has("model")) {
+      context.state.values["model"] = received.model("model");
+    }
+    const ParametersPtr start = context.state.model("model");
+    Floats rates = checked_rates(received);
+    context.report.before = score_for_the_record(context, *start);
+    context.report.after = context.report.before;
+    context.report.num_examples = static_cast<std::int64_t>(context.held_out.size());
+    if (context.held_out.size() == 0) {
+      return {};  // nothing to learn from, and so no say in the mean
+    }
+    {
+      const StageTimer timer(context.seconds, Stage::train);
+      double loss = 0;
+      FitOptions once;
+      once.local_epochs = 1;
+      once.batch_size = options_.batch_size;
+      context.trainer.for_each_minibatch(context.held_out, once, context.rng.derive("rates"), [&](const Batch& batch) {
+        loss += learn_rates_(rates, context.trainer, *start, batch, options_.rate_learning_rate) * batch.size;
+      });
+      context.report.train_loss = loss / static_cast<double>(context.held_out.size());
+    }
+    const StageTimer timer(context.seconds, Stage::evaluate);
+    const Passes before = context.trainer.passes();
+    context.report.after = score(*make_entropy_predictor(start, adaptation(rates)), context.trainer, context.held_out);
+    context.trainer.passes() = before;
+    Message answer{{{"rates", std::move(rates)}}};
+    static_cast<void>(checked_rates(answer));  // a client whose rates ran away leaves the round by itself
+    return answer;
+  }
+
+  void average_rates(const std::map<ClientId, Message>& answers) {
+    std::vector<double> sum(rates_.size());
+    double clients = 0;
+    for (const auto& [client, answer] : answers) {
+      have_model_.insert(client);
+      if (!answer.has("rates")) {
+        continue;
+      }
+      const Floats& rates = checked_rates(answer);
+      for (std::size_t s = 0; s < sum.size(); ++s) {
+        sum[s] += static_cast<double>(rates[s]);
+      }
+      clients += 1;
+    }
+    for (std::size_t s = 0; s < sum.size() && clients > 0; ++s) {
+      rates_[s] = static_cast<float>(sum[s] / clients);
+    }
+  }
+
+  [[nodiscard]] const Floats& checked_rates(const Message& message) const {
+    const Floats& rates = message.floats("rates");
+    require(rates.size() == rates_.size(), ErrorCode::invalid_data,
+            "[atp] rates must be one for each of {} tensors, got {}", rates_.size(), rates.size());
+    for (const float rate : rates) {
+      require(std::isfinite(rate), ErrorCode::invalid_data, "[atp] a rate must be finite, got {}", rate);
+    }
+    return rates;
+  }
+
+  [[nodiscard]] Ints have_model_ids() const {
+    Ints ids;
+    for (const ClientId client : have_model_) {
+      ids.push_back(static_cast<std::int64_t>(to_index(client)));
+    }
+    return ids;
+  }
+
+  AtpOptions options_;
+  std::unique_ptr<Algorithm> training_;
+  Round scheduled_ = 0;
+  Floats rates_;
+  std::set<ClientId> have_model_;  ///< who answered once the model was final
+};
+
+}  // namespace
+
+void AtpOptions::check(const AtpOptions& preset, Problems& problems, const std::string& where) const {
+  if (rate_rounds > 0) {
+    return;
+  }
+  const auto ignored = [&](bool changed, std::string_view key) {
+    if (changed) {
+      problems.add("{}.{} would be ignored with rate_rounds = 0", where, key);
+    }
+  };
+  ignored(rate_learning_rate != preset.rate_learning_rate, "rate_learning_rate");
+  ignored(batch_size != preset.batch_size, "batch_size");
+  ignored(mode != preset.mode, "mode");
+}
+
+std::unique_ptr<Algorithm> make_atp(const AtpOptions& options) { return std::make_unique<Atp>(options); }
+
+}  // namespace feroma

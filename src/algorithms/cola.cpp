@@ -1,0 +1,191 @@
+#include "feroma/algorithms/cola.h"
+
+#include <algorithm>
+
+#include "algorithms/cola_agents.h"
+#include "feroma/algorithms/fedavg.h"
+#include "feroma/algorithms/test_time.h"
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+/// Says again what was said while the client adapted; that has happened once and in company.
+class RecordedPredictor final : public Predictor {
+ public:
+  explicit RecordedPredictor(std::vector<float> probabilities) : probabilities_(std::move(probabilities)) {}
+
+  std::vector<float> predict(Trainer&, const View& view) override {
+    require(view.size() > 0 && probabilities_.size() % view.size() == 0, ErrorCode::internal,
+            "[cola] a client is served the samples it adapted to, got {} others", view.size());
+    return probabilities_;
+  }
+  [[nodiscard]] const ModelShares& sources() const override { return none_; }
+
+ private:
+  std::vector<float> probabilities_;
+  ModelShares none_;
+};
+
+/// All principal agents of a community, in step.
+class Lockstep {
+ public:
+  Lockstep(const ModelSpec& model, std::span<const ParametersPtr> starts, std::span<TestContext> clients,
+           const ColaOptions& options)
+      : options_(options), channels_(starts.front()->layout()), stem_(model), clients_(clients) {
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      agents_.emplace_back(starts[i], channels_, options_, clients[i].rng.derive("cola"));
+      streams_.push_back(stream_of(clients[i].data, options_.batch_size));
+    }
+    predictions_.resize(clients.size());
+  }
+
+  void run() {
+    std::size_t longest = 0;
+    for (const auto& stream : streams_) {
+      longest = std::max(longest, stream.size());
+    }
+    for (std::size_t step = 0; step < longest; ++step) {
+      for (std::size_t i = 0; i < agents_.size(); ++i) {
+        if (step < streams_[i].size()) {
+          adapt(i, streams_[i][step]);
+        }
+      }
+      const bool last = step + 1 == longest;
+      if (last || (step + 1) % static_cast<std::size_t>(options_.exchange_batches) == 0) {
+        exchange();
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<std::vector<float>>& predictions() { return predictions_; }
+
+  /// The source, which stands for the data of all domains together, and every vector that was published.
+  [[nodiscard]] std::shared_ptr<const std::vector<DomainVector>> vectors() const {
+    std::vector<DomainStatistics> domains;
+    for (const DomainVector& vector : published_) {
+      domains.push_back(vector.statistics);
+    }
+    std::vector<DomainVector> all{{channels_.identity(), pooled(domains)}};
+    all.insert(all.end(), published_.begin(), published_.end());
+    return std::make_shared<const std::vector<DomainVector>>(std::move(all));
+  }
+
+ private:
+  void adapt(std::size_t i, const View& batch) {
+    const bool counts = counts_for_statistics(options_, batch, clients_[i].data);
+    const std::vector<float> row = agents_[i].step(clients_[i].trainer, stem_, batch, counts);
+    predictions_[i].insert(predictions_[i].end(), row.begin(), row.end());
+  }
+
+  /// Everybody publishes before anybody receives, so that nobody passes on what it has just been given.
+  void exchange() {
+    std::vector<std::vector<DomainVector>> offered;
+    for (PrincipalAgent& agent : agents_) {
+      offered.push_back(agent.publish());
+    }
+    for (std::size_t from = 0; from < agents_.size(); ++from) {
+      for (const DomainVector& vector : offered[from]) {
+        published_.push_back(vector);
+        for (std::size_t to = 0; to < agents_.size(); ++to) {
+          if (to != from) {
+            agents_[to].receive(vector);
+          }
+        }
+      }
+    }
+  }
+
+  const ColaOptions& options_;
+  ChannelAffine channels_;
+  Stem stem_;
+  std::span<TestContext> clients_;
+  std::vector<PrincipalAgent> agents_;
+  std::vector<std::vector<View>> streams_;
+  std::vector<std::vector<float>> predictions_;
+  std::vector<DomainVector> published_;
+};
+
+class Cola final : public Algorithm {
+ public:
+  explicit Cola(const ColaOptions& options) : options_(options), training_(make_fedavg({options.momentum_reset})) {}
+
+  void init(const ServerContext& context) override {
+    model_ = context.model;
+    training_->init(context);
+  }
+  [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
+    return training_->downlink(round, phase, client);
+  }
+  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
+                                    const Message& received) const override {
+    require(!context.train.samples->multi_label(), ErrorCode::unsupported,
+            "[cola] follows the entropy over classes that exclude one another, got multi-label data");
+    return training_->client_step(round, phase, context, received);
+  }
+  void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    training_->uplink(round, phase, answers, seconds);
+  }
+
+  /// For a client on its own, such as a training client in validation: the model as it is.
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
+    return training_->predictor(policy, context);
+  }
+  [[nodiscard]] Community community(TestPolicy policy) const override {
+    if (policy != TestPolicy::native && policy != TestPolicy::known_association) {
+      return {};
+    }
+    return [this](std::span<TestContext> clients) {
+      const std::vector<ParametersPtr> starts(clients.size(), training_->served().front().model);
+      return adapt_together(model_, starts, clients, options_);
+    };
+  }
+
+  [[nodiscard]] std::vector<ServedModel> served() const override { return training_->served(); }
+  void save(ModelWriter& out) const override { training_->save(out); }
+  void load(ModelReader& in) override { training_->load(in); }
+
+ private:
+  ColaOptions options_;
+  ModelSpec model_;
+  std::unique_ptr<Algorithm> training_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Predictor>> adapt_together(const ModelSpec& model, std::span<const ParametersPtr> starts,
+                                                       std::span<TestContext> clients, const ColaOptions& options) {
+  require(starts.size() == clients.size(), ErrorCode::internal, "[cola] {} clients need a model each, got {}",
+          clients.size(), starts.size());
+  std::vector<std::unique_ptr<Predictor>> predictors;
+  if (clients.empty()) {
+    return predictors;
+  }
+  Lockstep community(model, starts, clients, options);
+  community.run();
+  const auto vectors = community.vectors();
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    predictors.push_back(options.role == ColaRole::follower
+                             ? make_follower(model, starts[i], vectors, options)
+                             : std::make_unique<RecordedPredictor>(std::move(community.predictions()[i])));
+  }
+  return predictors;
+}
+
+void ColaOptions::check(const ColaOptions& preset, Problems& problems, const std::string& where) const {
+  if (role == ColaRole::principal) {
+    if (statistics != preset.statistics) {
+      problems.add("{}.statistics would be ignored with role = \"principal\"", where);
+    }
+    if (temperature != preset.temperature) {
+      problems.add("{}.temperature would be ignored with role = \"principal\"", where);
+    }
+  }
+  if (smallest_batch > batch_size && smallest_batch != preset.smallest_batch) {
+    problems.add("{}.smallest_batch must be <= batch_size = {}, got {}", where, batch_size, smallest_batch);
+  }
+}
+
+std::unique_ptr<Algorithm> make_cola(const ColaOptions& options) { return std::make_unique<Cola>(options); }
+
+}  // namespace feroma

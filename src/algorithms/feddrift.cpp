@@ -1,0 +1,355 @@
+#include "feroma/algorithms/feddrift.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/drift_pool.h"
+#include "algorithms/join_views.h"
+#include "feroma/aggregation/mix.h"
+
+namespace feroma {
+namespace {
+
+/// A round asks for data windows, then, where somebody has a new one, for scores of the models, then for training.
+enum FedDriftPhase { ask_window, ask_scores, ask_training, fed_drift_phases };
+
+std::string model_key(std::size_t slot) { return fmt::format("model.{}", slot); }
+
+/// More is better: hits, or losses with their sign turned. Multi-label data have no hits but a rate that stands for
+/// them.
+double merit_of(const Tally& tally, FedDriftMeasure measure) {
+  switch (measure) {
+    case FedDriftMeasure::accuracy:
+      return tally.auroc ? *tally.auroc / 100 * static_cast<double>(tally.count) : static_cast<double>(tally.correct);
+    case FedDriftMeasure::loss: return -tally.loss_sum;
+  }
+  unreachable();
+}
+
+class FedDrift final : public Algorithm {
+ public:
+  explicit FedDrift(const FedDriftOptions& options) : options_(options) {}
+
+  void init(const ServerContext& context) override {
+    fit_ = with_momentum(context.fit, options_.momentum_reset);
+    initial_ = context.initial;
+    pool_ = DriftPool(options_, initial_);
+  }
+
+  [[nodiscard]] int phases(Round) const override { return fed_drift_phases; }
+
+  [[nodiscard]] Message downlink(Round, int phase, ClientId client) const override {
+    switch (phase) {
+      case ask_window: return {};
+      case ask_scores: return candidates_.empty() ? Message{} : scoring_task(client);
+      default: return training_task(client);
+    }
+  }
+
+  [[nodiscard]] Message client_step(Round, int phase, ClientContext& context, const Message& received) const override {
+    switch (phase) {
+      case ask_window: return {{{"window", Ints{context.window}}}};
+      case ask_scores: return received.values.empty() ? Message{} : score_models(context, received);
+      default: return train_models(context, received);
+    }
+  }
+
+  void uplink(Round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    switch (phase) {
+      case ask_window: read_windows(answers); return;
+      case ask_scores: {
+        const StageTimer timer(seconds, Stage::map);
+        begin_step(answers);
+        return;
+      }
+      default: {
+        const StageTimer timer(seconds, Stage::aggregate);
+        aggregate(answers);
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<ClusterView> clusters() const override;
+
+  [[nodiscard]] std::vector<ServedModel> served() const override {
+    std::vector<ServedModel> served;
+    for (const auto& [id, model] : pool_.models()) {
+      served.push_back({std::nullopt, 0, model, {}, 0});
+    }
+    return served;
+  }
+
+  void save(ModelWriter& out) const override {
+    pool_.save(out);
+    out.out().put(last_);
+  }
+  void load(ModelReader& in) override {
+    pool_.load(in);
+    last_ = in.in().get_vector<ClientId>();
+    windows_.clear();
+    candidates_.clear();
+  }
+
+ private:
+  /// The models a client trains and its windows for each: the model of the newest window first.
+  struct Work {
+    std::vector<int> models;
+    Ints windows;
+    Ints slots;  ///< for each window, its model's place in `models`
+  };
+  [[nodiscard]] Work work_of(ClientId client) const;
+
+  [[nodiscard]] Message scoring_task(ClientId client) const;
+  [[nodiscard]] Message training_task(ClientId client) const;
+  [[nodiscard]] Message score_models(ClientContext& context, const Message& received) const;
+  [[nodiscard]] Message train_models(ClientContext& context, const Message& received) const;
+  [[nodiscard]] Parameters train_one(ClientContext& context, const Parameters& model, const View& view,
+                                     std::size_t slot) const;
+
+  void read_windows(const std::map<ClientId, Message>& answers);
+  void begin_step(const std::map<ClientId, Message>& answers);
+  /// The windows a client is asked to score models on: those that belong to a model, and a new one.
+  [[nodiscard]] Ints scored_windows(ClientId client) const;
+  [[nodiscard]] std::map<int, WindowMerits> read_merits(ClientId client, const Message& answer) const;
+  void aggregate(const std::map<ClientId, Message>& answers);
+
+  FedDriftOptions options_;
+  FitOptions fit_;
+  ParametersPtr initial_;
+  DriftPool pool_;
+  std::vector<ClientId> last_;  ///< who trained in the last round
+
+  // Between the phases of one round.
+  std::map<ClientId, int> windows_;  ///< of those that have a new one
+  std::vector<int> candidates_;      ///< models to be scored; none where no time step begins
+};
+
+View window_data(const ClientContext& context, std::int64_t window) {
+  return window == context.window ? context.train : context.train_of_window(static_cast<int>(window));
+}
+
+Message FedDrift::scoring_task(ClientId client) const {
+  Message task;
+  for (std::size_t slot = 0; slot < candidates_.size(); ++slot) {
+    task.values[model_key(slot)] = pool_.models().at(candidates_[slot]);
+  }
+  task.values["windows"] = scored_windows(client);
+  return task;
+}
+
+Ints FedDrift::scored_windows(ClientId client) const {
+  Ints windows;
+  for (const auto& [window, model] : pool_.windows_of(client)) {
+    windows.push_back(window);
+  }
+  const auto fresh = windows_.find(client);
+  if (fresh != windows_.end()) {
+    windows.push_back(fresh->second);
+  }
+  return windows;
+}
+
+Message FedDrift::score_models(ClientContext& context, const Message& received) const {
+  const StageTimer timer(context.seconds, Stage::map);
+  Floats merits;
+  Ints counts;
+  for (const std::int64_t window : received.ints("windows")) {
+    const View view = window_data(context, window);
+    counts.push_back(static_cast<std::int64_t>(view.size()));
+    for (std::size_t slot = 0; received.has(model_key(slot)); ++slot) {
+      const Tally tally = context.trainer.evaluate(*received.model(model_key(slot)), view);
+      merits.push_back(static_cast<float>(merit_of(tally, options_.measure)));
+    }
+  }
+  return {{{"merits", std::move(merits)}, {"counts", std::move(counts)}}};
+}
+
+std::map<int, WindowMerits> FedDrift::read_merits(ClientId client, const Message& answer) const {
+  const Ints windows = scored_windows(client);
+  const Floats& merits = answer.floats("merits");
+  const Ints& counts = answer.ints("counts");
+  require(counts.size() == windows.size() && merits.size() == windows.size() * candidates_.size(),
+          ErrorCode::invalid_data, "[feddrift] client {} must score {} models on {} windows, got {} and {} values",
+          to_index(client), candidates_.size(), windows.size(), merits.size(), counts.size());
+  std::map<int, WindowMerits> read;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    WindowMerits& window = read[static_cast<int>(windows[w])];
+    window.count = counts[w];
+    require(counts[w] >= 0, ErrorCode::invalid_data, "[feddrift] counts of client {} must be >= 0, got {}",
+            to_index(client), counts[w]);
+    for (std::size_t m = 0; m < candidates_.size(); ++m) {
+      const auto merit = static_cast<double>(merits[w * candidates_.size() + m]);
+      require(std::isfinite(merit) && merit <= static_cast<double>(counts[w]), ErrorCode::invalid_data,
+              "[feddrift] merits of client {} must be finite and at most its {} samples, got {}", to_index(client),
+              counts[w], merit);
+      window.sums.push_back(merit);
+    }
+  }
+  return read;
+}
+
+void FedDrift::read_windows(const std::map<ClientId, Message>& answers) {
+  windows_.clear();
+  for (const auto& [client, answer] : answers) {
+    const std::int64_t window = answer.integer("window");
+    const int reached = pool_.last_window(client).value_or(0);
+    require(window >= reached && window <= std::numeric_limits<int>::max(), ErrorCode::invalid_data,
+            "[feddrift] window of client {} must not go back from {}, got {}", to_index(client), reached, window);
+    if (!pool_.knows(client, static_cast<int>(window))) {
+      windows_[client] = static_cast<int>(window);
+    }
+  }
+  candidates_ = windows_.empty() || !pool_.started() ? std::vector<int>() : pool_.candidates();
+}
+
+void FedDrift::begin_step(const std::map<ClientId, Message>& answers) {
+  // Who did not answer has no window in this step; it is asked again when it is back.
+  std::erase_if(windows_, [&](const auto& window) { return !answers.contains(window.first); });
+  if (windows_.empty()) {
+    return;
+  }
+  if (!pool_.started()) {
+    pool_.start(windows_);
+    return;
+  }
+  Merits merits;
+  for (const auto& [client, answer] : answers) {
+    if (!candidates_.empty()) {
+      merits[client] = read_merits(client, answer);
+    }
+  }
+  pool_.advance(candidates_, windows_, merits);
+}
+
+FedDrift::Work FedDrift::work_of(ClientId client) const {
+  const std::map<int, int>& windows = pool_.windows_of(client);
+  Work work;
+  for (auto window = windows.rbegin(); window != windows.rend(); ++window) {
+    const auto known = std::find(work.models.begin(), work.models.end(), window->second);
+    work.windows.push_back(window->first);
+    work.slots.push_back(known - work.models.begin());
+    if (known == work.models.end()) {
+      work.models.push_back(window->second);
+    }
+  }
+  return work;
+}
+
+Message FedDrift::training_task(ClientId client) const {
+  const Work work = work_of(client);
+  Message task;
+  for (std::size_t slot = 0; slot < work.models.size(); ++slot) {
+    task.values[model_key(slot)] = pool_.models().at(work.models[slot]);
+  }
+  task.values["windows"] = work.windows;
+  task.values["slots"] = work.slots;
+  return task;
+}
+
+Message FedDrift::train_models(ClientContext& context, const Message& received) const {
+  const Ints& windows = received.ints("windows");
+  const Ints& slots = received.ints("slots");
+  require(windows.size() == slots.size() && !windows.empty(), ErrorCode::invalid_data,
+          "[feddrift] every window must have a model, got {} windows and {} models", windows.size(), slots.size());
+  Message answer;
+  Ints counts;
+  for (std::size_t slot = 0; received.has(model_key(slot)); ++slot) {
+    std::vector<View> views;
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      if (slots[w] == static_cast<std::int64_t>(slot)) {
+        const StageTimer timer(context.seconds, Stage::data);
+        views.push_back(window_data(context, windows[w]));
+      }
+    }
+    require(!views.empty(), ErrorCode::invalid_data, "[feddrift] model {} must have a window, got none", slot);
+    const View view = join_views(views);
+    const ParametersPtr& model = received.model(model_key(slot));
+    answer.values[model_key(slot)] = share(train_one(context, *model, view, slot));
+    counts.push_back(static_cast<std::int64_t>(view.size()));
+  }
+  // What the client holds now; that it trains on more than this is what the method costs.
+  context.report.num_examples = static_cast<std::int64_t>(context.train.size());
+  answer.values["num_examples"] = std::move(counts);
+  return answer;
+}
+
+Parameters FedDrift::train_one(ClientContext& context, const Parameters& model, const View& view,
+                               std::size_t slot) const {
+  const bool current = slot == 0;
+  if (current) {
+    context.report.before = score_for_the_record(context, model);
+  }
+  Parameters params = model.clone();
+  {
+    const StageTimer timer(context.seconds, Stage::train);
+    const double loss = context.trainer.fit(params, view, fit_, context.rng.derive("train", slot));
+    context.report.train_loss = current ? loss : context.report.train_loss;
+  }
+  if (current) {
+    context.report.after = score_for_the_record(context, params);
+  }
+  return params;
+}
+
+void FedDrift::aggregate(const std::map<ClientId, Message>& answers) {
+  struct Answers {
+    std::vector<ParametersPtr> models;
+    std::vector<std::int64_t> counts;
+  };
+  std::map<int, Answers> of_model;
+  last_.clear();
+  for (const auto& [client, answer] : answers) {
+    const std::vector<int> trained = work_of(client).models;
+    const Ints& counts = answer.ints("num_examples");
+    require(counts.size() == trained.size(), ErrorCode::invalid_data,
+            "[feddrift] client {} must have counts for {} models, got {}", to_index(client), trained.size(),
+            counts.size());
+    last_.push_back(client);
+    for (std::size_t slot = 0; slot < trained.size(); ++slot) {
+      const ParametersPtr& model = answer.model(model_key(slot));
+      require(counts[slot] >= 1, ErrorCode::invalid_data, "[feddrift] num_examples of client {} must be >= 1, got {}",
+              to_index(client), counts[slot]);
+      require(model && model->size() == initial_->size() && model->all_finite(), ErrorCode::invalid_data,
+              "[feddrift] models of client {} must have {} finite values", to_index(client), initial_->size());
+      of_model[trained[slot]].models.push_back(model);
+      of_model[trained[slot]].counts.push_back(counts[slot]);
+    }
+  }
+  for (const auto& [id, contributions] : of_model) {
+    pool_.set_model(id, share(weighted_mean(contributions.models, contributions.counts)));
+  }
+}
+
+std::optional<ClusterView> FedDrift::clusters() const {
+  ClusterView view;
+  std::map<int, std::size_t> index_of;
+  for (const auto& [id, model] : pool_.models()) {
+    index_of[id] = view.models.size();
+    view.models.push_back(model);
+  }
+  for (const ClientId client : last_) {
+    std::vector<double>& shares = view.shares[client];
+    shares.resize(view.models.size());
+    shares[index_of.at(work_of(client).models.front())] = 1;
+  }
+  return view;
+}
+
+}  // namespace
+
+void FedDriftOptions::check(const FedDriftOptions& defaults, Problems& problems, const std::string& where) const {
+  const auto merges = [&](std::string_view key, bool changed) {
+    if (changed && variant == FedDriftVariant::eager) {
+      problems.add("{}.{} would be ignored: it needs variant F or C", where, key);
+    }
+  };
+  merges("merge_delta", merge_delta != defaults.merge_delta);
+  merges("linkage", linkage != defaults.linkage);
+  merges("isolation", isolation != defaults.isolation);
+}
+
+std::unique_ptr<Algorithm> make_feddrift(const FedDriftOptions& options) { return std::make_unique<FedDrift>(options); }
+
+}  // namespace feroma

@@ -1,0 +1,186 @@
+#include "feroma/algorithms/fesem.h"
+
+#include <cmath>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+double squared_difference(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+double distance_to_centre(CentreDistance kind, const Parameters& model, const Parameters& centre) {
+  double sum = 0;
+  for (std::size_t s = 0; s < centre.layout().segments.size(); ++s) {
+    const double squared = squared_difference(model.segment(s), centre.segment(s));
+    switch (kind) {
+      case CentreDistance::squared:
+        // Running statistics are not learned; they would outweigh what is.
+        sum += centre.layout().segments[s].kind == SegmentKind::buffer ? 0.0 : squared;
+        break;
+      case CentreDistance::tensor_norms: sum += std::sqrt(squared); break;
+    }
+  }
+  return sum;
+}
+
+/// Adds the gradient of weight * |params - centre|^2, which leaves buffers alone.
+FitHooks pull_to(const Parameters& centre, double weight) {
+  if (weight == 0) {
+    return {};
+  }
+  FitHooks hooks;
+  hooks.edit_gradient = [&centre, twice = static_cast<float>(2 * weight)](std::span<const float> params,
+                                                                          std::span<float> gradient) {
+    for (const Segment& segment : centre.layout().segments) {
+      if (segment.kind != SegmentKind::buffer) {
+        for (std::size_t i = segment.offset; i < segment.offset + segment.size; ++i) {
+          gradient[i] += twice * (params[i] - centre.values()[i]);
+        }
+      }
+    }
+  };
+  return hooks;
+}
+
+class Fesem final : public Algorithm {
+ public:
+  explicit Fesem(const FesemOptions& options) : options_(options) {}
+
+  void init(const ServerContext& context) override {
+    fit_ = with_momentum(context.fit, options_.momentum_reset);
+    parallel_ = context.parallel;
+    centres_ = initial_models(context, options_.clusters, "fesem");
+  }
+
+  /// A client that is in no cluster yet has no model to compare, so it gets all centres and takes the best.
+  [[nodiscard]] Message downlink(Round, int, ClientId client) const override {
+    if (centres_.size() == 1) {
+      return {{{"model", centres_.front()}}};
+    }
+    const auto known = cluster_of_.find(client);
+    return known == cluster_of_.end() ? message_of(centres_) : Message{{{"model", centres_[known->second]}}};
+  }
+
+  [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
+    Message answer;
+    ParametersPtr start;
+    if (received.has("model")) {
+      start = received.model("model");
+    } else {
+      const Models centres = models_in(received, centres_.size());
+      const std::size_t chosen = best_model(context, centres);
+      start = centres[chosen];
+      answer.values["cluster"] = Ints{static_cast<std::int64_t>(chosen)};
+    }
+    answer.values["model"] = share(train_locally(context, *start, fit_, pull_to(*start, options_.proximal)));
+    answer.values["num_examples"] = Ints{context.report.num_examples};
+    return answer;
+  }
+
+  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    if (answers.empty()) {  // says nothing about who is near which centre
+      return;
+    }
+    std::vector<ClientId> clients;
+    std::vector<const Message*> messages;
+    std::vector<Upload> uploads;
+    for (const auto& [client, answer] : answers) {
+      clients.push_back(client);
+      messages.push_back(&answer);
+      uploads.push_back(upload_in(answer, "model", centres_.front()->size(), "fesem"));
+    }
+    const std::vector<std::size_t> clusters = assign(clients, messages, uploads, seconds);
+    move_centres(clients, clusters, uploads, seconds);
+    last_.clear();
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      last_[clients[i]] = clusters[i];
+      cluster_of_[clients[i]] = clusters[i];
+    }
+  }
+
+  [[nodiscard]] std::optional<ClusterView> clusters() const override { return cluster_view(centres_, last_); }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(centres_); }
+
+  void save(ModelWriter& out) const override {
+    feroma::save(centres_, out);
+    feroma::save(cluster_of_, out);
+    feroma::save(last_, out);
+  }
+  void load(ModelReader& in) override {
+    centres_ = load_models(centres_.size(), in);
+    cluster_of_ = load_assignment(centres_.size(), in);
+    last_ = load_assignment(centres_.size(), in);
+  }
+
+ private:
+  /// The centre nearest to each client's model, or in its first round the one it chose itself.
+  [[nodiscard]] std::vector<std::size_t> assign(std::span<const ClientId> clients,
+                                                std::span<const Message* const> messages,
+                                                std::span<const Upload> uploads, StageSeconds& seconds) const {
+    const StageTimer timer(seconds, Stage::map);
+    std::vector<std::size_t> clusters(uploads.size());
+    parallel_(uploads.size(), [&](std::size_t i) {
+      if (centres_.size() > 1 && !cluster_of_.contains(clients[i])) {
+        const std::int64_t chosen = messages[i]->integer("cluster");
+        require(chosen >= 0 && chosen < options_.clusters, ErrorCode::invalid_data,
+                "[fesem] cluster must be in 0..{}, got {}", options_.clusters - 1, chosen);
+        clusters[i] = static_cast<std::size_t>(chosen);
+        return;
+      }
+      std::vector<double> distances;
+      for (const ParametersPtr& centre : centres_) {
+        distances.push_back(distance_to_centre(options_.distance, *uploads[i].model, *centre));
+      }
+      clusters[i] = lowest(distances);
+    });
+    return clusters;
+  }
+
+  void move_centres(std::span<const ClientId> clients, std::span<const std::size_t> clusters,
+                    std::span<const Upload> uploads, StageSeconds& seconds) {
+    const StageTimer timer(seconds, Stage::aggregate);
+    std::vector<std::vector<Upload>> members(centres_.size());
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      const auto before = cluster_of_.find(clients[i]);
+      const bool moved = before != cluster_of_.end() && before->second != clusters[i];
+      Upload upload = uploads[i];
+      if (moved && options_.moved == MovedClient::untrained) {
+        upload.model = centres_[clusters[i]];
+      }
+      members[clusters[i]].push_back(std::move(upload));
+    }
+    for (std::size_t m = 0; m < centres_.size(); ++m) {
+      centres_[m] = members[m].empty() ? emptied(centres_[m], options_.empty) : mean_or(centres_[m], members[m]);
+    }
+  }
+
+  FesemOptions options_;
+  FitOptions fit_;
+  Parallel parallel_ = in_turn;
+  Models centres_;
+  Assignment cluster_of_;  ///< every client that ever answered
+  Assignment last_;        ///< those of the last round
+};
+
+}  // namespace
+
+void FesemOptions::check(const FesemOptions& preset, Problems& problems, const std::string& where) const {
+  const auto needs_several = [&](std::string_view option, bool changed) {
+    check_needs_several(option, changed, "clusters", clusters, problems, where);
+  };
+  needs_several("distance", distance != preset.distance);
+  needs_several("moved", moved != preset.moved);
+  needs_several("empty", empty != preset.empty);
+}
+
+std::unique_ptr<Algorithm> make_fesem(const FesemOptions& options) { return std::make_unique<Fesem>(options); }
+
+}  // namespace feroma

@@ -1,0 +1,76 @@
+#include "feroma/algorithms/ifca.h"
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+class Ifca final : public Algorithm {
+ public:
+  explicit Ifca(const IfcaOptions& options) : options_(options) {}
+
+  void init(const ServerContext& context) override {
+    fit_ = with_momentum(context.fit, options_.momentum_reset);
+    models_ = initial_models(context, options_.clusters, "ifca");
+  }
+
+  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return message_of(models_); }
+
+  [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
+    const Models models = models_in(received, models_.size());
+    const std::size_t chosen = models.size() == 1 ? 0 : best_model(context, models);
+    Parameters trained = train_locally(context, *models[chosen], fit_);
+    return {{{"model", share(std::move(trained))},
+             {"cluster", Ints{static_cast<std::int64_t>(chosen)}},
+             {"num_examples", Ints{context.report.num_examples}}}};
+  }
+
+  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    const StageTimer timer(seconds, Stage::aggregate);
+    if (answers.empty()) {  // says nothing about which models are wanted
+      return;
+    }
+    Assignment assignment;
+    std::vector<std::vector<Upload>> uploads(models_.size());
+    for (const auto& [client, answer] : answers) {
+      const std::int64_t chosen = answer.integer("cluster");
+      require(chosen >= 0 && chosen < options_.clusters, ErrorCode::invalid_data,
+              "[ifca] cluster must be in 0..{}, got {}", options_.clusters - 1, chosen);
+      const auto cluster = static_cast<std::size_t>(chosen);
+      uploads[cluster].push_back(upload_in(answer, "model", models_.front()->size(), "ifca"));
+      assignment[client] = cluster;
+    }
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      models_[m] = uploads[m].empty() ? emptied(models_[m], options_.empty) : mean_or(models_[m], uploads[m]);
+    }
+    assignment_ = std::move(assignment);
+  }
+
+  [[nodiscard]] std::optional<ClusterView> clusters() const override { return cluster_view(models_, assignment_); }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(models_); }
+
+  void save(ModelWriter& out) const override {
+    feroma::save(models_, out);
+    feroma::save(assignment_, out);
+  }
+  void load(ModelReader& in) override {
+    models_ = load_models(models_.size(), in);
+    assignment_ = load_assignment(models_.size(), in);
+  }
+
+ private:
+  IfcaOptions options_;
+  FitOptions fit_;
+  Models models_;
+  Assignment assignment_;  ///< of the clients of the last round
+};
+
+}  // namespace
+
+void IfcaOptions::check(const IfcaOptions& preset, Problems& problems, const std::string& where) const {
+  check_needs_several("empty", empty != preset.empty, "clusters", clusters, problems, where);
+}
+
+std::unique_ptr<Algorithm> make_ifca(const IfcaOptions& options) { return std::make_unique<Ifca>(options); }
+
+}  // namespace feroma

@@ -1,0 +1,117 @@
+#include "algorithms/mixture.h"
+
+#include <algorithm>
+
+#include "feroma/core/error.h"
+#include "feroma/core/portable_math.h"
+
+namespace feroma {
+namespace {
+
+/// A share or prior of zero has no logarithm, and a share of zero would never grow again.
+constexpr double kLeastShare = 1e-8;
+
+double log_prior(std::span<const float> priors, const View& view, std::size_t sample) {
+  const auto log_of = [](double p) { return portable_log(std::clamp(p, kLeastShare, 1.0)); };
+  if (!view.samples->multi_label()) {
+    const auto label = static_cast<std::size_t>(view.label(sample));
+    require(label < priors.size(), ErrorCode::invalid_data, "[fedrc] a label must be below {}, got {}", priors.size(),
+            label);
+    return log_of(static_cast<double>(priors[label]));
+  }
+  const std::span<const std::uint8_t> targets = view.targets(sample);
+  double sum = 0;
+  for (std::size_t u = 0; u < priors.size(); ++u) {
+    const auto present = static_cast<double>(priors[u]);
+    sum += log_of(targets[u] != 0 ? present : 1.0 - present);
+  }
+  return sum / static_cast<double>(priors.size());
+}
+
+}  // namespace
+
+std::vector<double> floored_shares(std::span<const float> shares) {
+  std::vector<double> floored;
+  double sum = 0;
+  for (const float share : shares) {
+    floored.push_back(std::max(static_cast<double>(share), kLeastShare));
+    sum += floored.back();
+  }
+  for (double& share : floored) {
+    share /= sum;
+  }
+  return floored;
+}
+
+ComponentTable log_label_priors(std::span<const float> priors, std::size_t components, const View& view) {
+  const std::size_t classes = priors.size() / components;
+  ComponentTable table(components);
+  for (std::size_t m = 0; m < components; ++m) {
+    for (std::size_t i = 0; i < view.size(); ++i) {
+      table[m].push_back(log_prior(priors.subspan(m * classes, classes), view, i));
+    }
+  }
+  return table;
+}
+
+ComponentTable responsibilities(std::span<const double> shares, const ComponentTable& losses,
+                                const ComponentTable& log_priors) {
+  ComponentTable table = losses;
+  const std::size_t samples = losses.front().size();
+  for (std::size_t m = 0; m < losses.size(); ++m) {
+    const double log_share = portable_log(shares[m]);
+    for (std::size_t i = 0; i < samples; ++i) {
+      table[m][i] = log_share - losses[m][i] - (log_priors.empty() ? 0.0 : log_priors[m][i]);
+    }
+  }
+  for (std::size_t i = 0; i < samples; ++i) {
+    double top = table.front()[i];
+    for (const auto& row : table) {
+      top = std::max(top, row[i]);
+    }
+    double sum = 0;
+    for (auto& row : table) {
+      row[i] = portable_exp(row[i] - top);
+      sum += row[i];
+    }
+    for (auto& row : table) {
+      row[i] /= sum;
+    }
+  }
+  return table;
+}
+
+std::vector<double> shares_from(const ComponentTable& responsibilities, std::span<const double> otherwise) {
+  const std::size_t samples = responsibilities.front().size();
+  if (samples == 0) {
+    return {otherwise.begin(), otherwise.end()};
+  }
+  std::vector<double> shares;
+  for (const auto& row : responsibilities) {
+    double sum = 0;
+    for (const double g : row) {
+      sum += g;
+    }
+    shares.push_back(sum / static_cast<double>(samples));
+  }
+  return shares;
+}
+
+Floats label_mass(const ComponentTable& responsibilities, const View& view, std::size_t classes) {
+  std::vector<double> mass(responsibilities.size() * classes);
+  for (std::size_t m = 0; m < responsibilities.size(); ++m) {
+    for (std::size_t i = 0; i < view.size(); ++i) {
+      if (!view.samples->multi_label()) {
+        mass[m * classes + static_cast<std::size_t>(view.label(i))] += responsibilities[m][i];
+        continue;
+      }
+      const std::span<const std::uint8_t> targets = view.targets(i);
+      for (std::size_t u = 0; u < classes; ++u) {
+        mass[m * classes + u] += targets[u] != 0 ? responsibilities[m][i] : 0.0;
+      }
+    }
+  }
+  return {mass.begin(), mass.end()};
+}
+
+}  // namespace feroma

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "feroma/data/view.h"
+#include "feroma/models/message.h"
+
+namespace feroma {
+
+/// One row per component, one column per sample.
+using ComponentTable = std::vector<std::vector<double>>;
+
+/// Shares that sum to 1 and of which none is too small to ever grow again.
+[[nodiscard]] std::vector<double> floored_shares(std::span<const float> shares);
+
+/// ln C[m](y_i), from priors of components x classes: how common each sample's label is in each component. Where a
+/// sample may have several labels, a prior is the share of samples with the label, and the mean of the labels' terms
+/// is taken, as the loss takes it.
+[[nodiscard]] ComponentTable log_label_priors(std::span<const float> priors, std::size_t components, const View& view);
+
+/// The E-step: the softmax over components of ln share - loss - log prior. No priors: FedEM; with them: FedRC.
+[[nodiscard]] ComponentTable responsibilities(std::span<const double> shares, const ComponentTable& losses,
+                                              const ComponentTable& log_priors = {});
+
+/// The mean responsibility of each component; `otherwise` where there are no samples.
+[[nodiscard]] std::vector<double> shares_from(const ComponentTable& responsibilities,
+                                              std::span<const double> otherwise);
+
+/// Responsibility summed up by component and label (components x classes).
+[[nodiscard]] Floats label_mass(const ComponentTable& responsibilities, const View& view, std::size_t classes);
+
+}  // namespace feroma

@@ -1,0 +1,139 @@
+#include "feroma/algorithms/scaffold.h"
+
+#include <set>
+
+#include "algorithms/answers.h"
+#include "algorithms/prox.h"
+#include "feroma/aggregation/mix.h"
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+/// The client's memory: its control variate.
+const std::string kScaffoldControl = "control";
+
+/// By how much a client's model would move against a gradient of 1 in every step, in units of the learning rate: the
+/// number of steps without momentum, and more with it.
+double distance_of_unit_gradient(const FitOptions& fit, std::size_t samples) {
+  const auto batch = static_cast<std::size_t>(fit.batch_size);
+  const std::size_t steps = (samples + batch - 1) / batch;
+  double velocity = 0;
+  double distance = 0;
+  for (int epoch = 0; epoch < fit.local_epochs; ++epoch) {
+    velocity = fit.momentum_reset == MomentumReset::epoch ? 0 : velocity;
+    for (std::size_t step = 0; step < steps; ++step) {
+      velocity = fit.momentum * velocity + 1;
+      distance += velocity;
+    }
+  }
+  return distance;
+}
+
+class Scaffold final : public Algorithm {
+ public:
+  explicit Scaffold(const ScaffoldOptions& options) : options_(options) {}
+
+  void init(const ServerContext& context) override {
+    fit_ = with_momentum(context.fit, options_.momentum_reset);
+    global_ = context.initial;
+    control_ = share(Parameters(global_->shared_layout()));
+  }
+
+  [[nodiscard]] Message downlink(Round, int, ClientId) const override {
+    return {{{"model", global_}, {"control", control_}}};
+  }
+
+  [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
+    const Parameters& model = *received.model("model");
+    const Parameters& all = *received.model("control");
+    const Parameters own = context.state.has(kScaffoldControl) ? context.state.model(kScaffoldControl)->clone()
+                                                               : Parameters(model.shared_layout());
+    require(all.size() == model.size() && own.size() == model.size(), ErrorCode::invalid_data,
+            "[scaffold] control variates must have {} values, got {} and {}", model.size(), all.size(), own.size());
+    FitHooks hooks;
+    hooks.edit_gradient = [&](std::span<const float>, std::span<float> gradient) {
+      for (std::size_t i = 0; i < gradient.size(); ++i) {
+        gradient[i] += all.values()[i] - own.values()[i];
+      }
+    };
+    const ParametersPtr trained = share(train_locally(context, model, fit_, hooks));
+    const double distance = fit_.learning_rate * distance_of_unit_gradient(fit_, context.train.size());
+    Parameters change(model.shared_layout());
+    Parameters next = own.clone();
+    if (distance > 0) {
+      // What the model moved by is the mean corrected gradient; without the correction it is the client's own.
+      for_each_trained(model.layout(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const double moved = static_cast<double>(model.values()[i] - trained->values()[i]) / distance;
+          change.values()[i] = static_cast<float>(moved - static_cast<double>(all.values()[i]));
+          next.values()[i] += change.values()[i];
+        }
+      });
+    }
+    context.state.values[kScaffoldControl] = share(std::move(next));
+    return {{{"model", trained},
+             {"control_change", share(std::move(change))},
+             {"num_examples", Ints{context.report.num_examples}}}};
+  }
+
+  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    const StageTimer timer(seconds, Stage::aggregate);
+    const ParametersPtr mean = mean_of_answers("scaffold", answers, "model", *global_);
+    update_control(answers);
+    if (mean != nullptr) {
+      const auto rate = static_cast<float>(options_.server_rate);
+      const std::array<ParametersPtr, 2> sources{global_, mean};
+      const std::array<float, 2> weights{1.0F - rate, rate};
+      global_ = share(std::move(mix(sources, weights).front()));
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
+    const bool serves = policy == TestPolicy::native || policy == TestPolicy::known_association;
+    return serves ? make_single_model_predictor(global_) : nullptr;
+  }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
+
+  void save(ModelWriter& out) const override {
+    out.put(global_);
+    out.put(control_);
+    out.out().put(std::vector<ClientId>(known_.begin(), known_.end()));
+  }
+  void load(ModelReader& in) override {
+    global_ = in.get_model();
+    control_ = in.get_model();
+    const std::vector<ClientId> known = in.in().get_vector<ClientId>();
+    known_ = std::set<ClientId>(known.begin(), known.end());
+  }
+
+ private:
+  /// Keeps the server's variate the mean over everybody who ever answered; a newcomer's was zero until now.
+  void update_control(const std::map<ClientId, Message>& answers) {
+    const auto before = static_cast<double>(known_.size());
+    std::vector<ParametersPtr> sources{control_};
+    for (const auto& [client, answer] : answers) {
+      sources.push_back(model_of("scaffold", client, answer, "control_change", *global_));
+      known_.insert(client);
+    }
+    if (known_.empty()) {
+      return;
+    }
+    const auto now = static_cast<double>(known_.size());
+    std::vector<float> weights(sources.size(), static_cast<float>(1 / now));
+    weights[0] = static_cast<float>(before / now);
+    control_ = share(std::move(mix(sources, weights).front()));
+  }
+
+  ScaffoldOptions options_;
+  FitOptions fit_;
+  ParametersPtr global_;
+  ParametersPtr control_;
+  std::set<ClientId> known_;  ///< everybody whose variate is part of the mean
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_scaffold(const ScaffoldOptions& options) { return std::make_unique<Scaffold>(options); }
+
+}  // namespace feroma

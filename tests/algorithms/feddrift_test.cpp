@@ -1,0 +1,268 @@
+#include "feroma/algorithms/feddrift.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/algorithms/two_concept_scenario.h"
+#include "tests/expect_error.h"
+
+namespace feroma {
+namespace {
+
+using test::ToyRun;
+
+/// Two concepts in several windows; clients keep theirs, or change it with every window.
+ScenarioOptions windows_of_two_concepts(int rounds, int windows, bool change) {
+  ScenarioOptions scenario = test::two_concepts(rounds);
+  scenario.drifts = windows;
+  scenario.force_change = change;
+  scenario.max_distributions = change ? 0 : 1;
+  return scenario;
+}
+
+std::size_t models_in(const RoundLoop& loop) { return loop.algorithm().clusters()->models.size(); }
+
+TEST(FedDrift, OneModelInOneWindowIsFedAvg) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.drifts = 1;
+  ToyRun run(scenario);
+  RoundLoop fedavg = run.loop("name = 'fedavg'");
+  RoundLoop feddrift = run.loop("name = 'feddrift'\nvariant = 'C'\ndelta = 2.0");
+  test::play_all(fedavg);
+  test::play_all(feddrift);
+  EXPECT_EQ(test::served_bits(fedavg.algorithm()), test::served_bits(feddrift.algorithm()));
+  EXPECT_EQ(fedavg.totals().passes.forward, feddrift.totals().passes.forward);
+  EXPECT_EQ(fedavg.totals().passes.backward, feddrift.totals().passes.backward);
+}
+
+TEST(FedDrift, WithoutDriftThereIsOneModelForEver) {
+  ToyRun run;
+  for (const std::string options : {"variant = 'C'\ndelta = 2.0", "variant = 'F'\ndelta = 2.0"}) {
+    RoundLoop loop = run.loop("name = 'feddrift'\n" + options);
+    test::play_all(loop);
+    EXPECT_EQ(models_in(loop), 1U) << options;
+  }
+}
+
+// Three windows in five rounds, of one distribution: the last rounds train on all three.
+TEST(FedDrift, ClientsTrainOnAllTheirWindows) {
+  ToyRun run;
+  RoundLoop loop = run.loop("name = 'feddrift'\nvariant = 'C'\ndelta = 2.0");
+  std::int64_t expected = 0;
+  for (Round round = 1; round <= 5; ++round) {
+    const std::int64_t before = loop.totals().passes.backward;
+    static_cast<void>(loop.play_round());
+    expected = 0;
+    for (std::uint32_t k = 0; k < 6; ++k) {
+      int last = -1;
+      for (Round past = 1; past <= round; ++past) {
+        const ClientShard shard = run.federation.shard(ClientId{k}, past);
+        expected += shard.window != last ? 2 * static_cast<std::int64_t>(shard.train.size()) : 0;
+        last = shard.window;
+      }
+    }
+    EXPECT_EQ(loop.totals().passes.backward - before, expected) << "round " << round;
+  }
+}
+
+TEST(FedDrift, SeparatesTwoConcepts) {
+  ToyRun run(windows_of_two_concepts(12, 4, false));
+  // Windows of two dozen samples: a model knows its own much better than others of the same concept.
+  RoundLoop feddrift = run.loop("name = 'feddrift'\ndelta = 0.4");
+  RoundLoop fedavg = run.loop("name = 'fedavg'");
+  test::play_all(feddrift);
+  test::play_all(fedavg);
+  EXPECT_TRUE(test::separates_concepts(run.federation, *feddrift.algorithm().clusters()));
+  EXPECT_EQ(models_in(feddrift), 2U);
+  EXPECT_GT(*feddrift.evaluate().accuracy_known, 90);
+  EXPECT_LT(*fedavg.evaluate().accuracy_known, 65);
+}
+
+TEST(FedDrift, FollowsClientsThatChangeTheirConcept) {
+  ToyRun run(windows_of_two_concepts(12, 4, true));
+  for (const std::string variant : {"F", "C", "eager"}) {
+    RoundLoop loop = run.loop("name = 'feddrift'\nmeasure = 'accuracy'\nvariant = '" + variant + "'");
+    test::play_all(loop);
+    EXPECT_TRUE(variant != "F" || test::separates_concepts(run.federation, *loop.algorithm().clusters()));
+    EXPECT_GT(*loop.evaluate().accuracy_known, variant == "F" ? 90 : 40) << variant;
+  }
+}
+
+TEST(FedDrift, EveryOptionChangesSomething) {
+  ToyRun run(windows_of_two_concepts(8, 4, true));
+  const auto bits = [&](const std::string& options) {
+    RoundLoop loop = run.loop("name = 'feddrift'\n" + options);
+    test::play_all(loop);
+    return test::served_bits(loop.algorithm());
+  };
+  const auto usual = bits("");
+  EXPECT_NE(usual, bits("variant = 'C'"));
+  EXPECT_NE(usual, bits("measure = 'loss'\nmerge_delta = 0.5"));
+  EXPECT_NE(usual, bits("delta = 2.0"));
+  EXPECT_NE(usual, bits("merge_delta = 2.0"));
+  EXPECT_NE(usual, bits("pool = 1"));
+  EXPECT_NE(usual, bits("momentum_reset = 'epoch'"));
+  EXPECT_NE(bits("variant = 'C'"), bits("variant = 'eager'"));
+}
+
+// Every round: 8 up for the number of the window. Windows after the first begin with all
+// models down and a merit for each of them and every window up, and a count of samples for every window.
+TEST(FedDrift, CostsTheModelsThatAreScoredAndTrained) {
+  ScenarioOptions scenario = windows_of_two_concepts(4, 2, false);
+  scenario.clients = 3;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'feddrift'");
+  const auto model = static_cast<std::int64_t>(4 * make_layout(run.model)->size);
+  const RoundRecord first = loop.play_round();
+  EXPECT_EQ(first.bytes_down, 3 * (model + 8 + 8));  // with the window and where it belongs
+  EXPECT_EQ(first.bytes_up, 3 * (8 + model + 8));
+  static_cast<void>(loop.play_round());
+  const RoundRecord step = loop.play_round();
+  ASSERT_EQ(run.federation.shard(ClientId{0}, 3).window, 1);
+  ASSERT_EQ(run.federation.shard(ClientId{0}, 2).window, 0);
+  std::int64_t trained = 0;
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    const Message task = loop.algorithm().downlink(3, 2, ClientId{k});
+    trained += static_cast<std::int64_t>(task.values.size()) - 2;
+  }
+  EXPECT_EQ(step.bytes_down, 3 * (3 * model + 2 * 8) + trained * model + 3 * (2 * 8 + 2 * 8));
+  EXPECT_EQ(step.bytes_up, 3 * (8 + 3 * 2 * 4 + 2 * 8) + trained * (model + 8));
+}
+
+TEST(FedDrift, ScoresEveryCandidateOnEveryWindow) {
+  ToyRun run(windows_of_two_concepts(4, 2, false));
+  RoundLoop loop = run.loop("name = 'feddrift'");
+  static_cast<void>(loop.play_round());
+  static_cast<void>(loop.play_round());
+  const Passes before = loop.totals().passes;
+  static_cast<void>(loop.play_round());
+  const Passes after = loop.totals().passes;
+  std::int64_t samples = 0;
+  for (std::uint32_t k = 0; k < 10; ++k) {
+    for (const Round round : {1, 3}) {
+      samples += static_cast<std::int64_t>(run.federation.shard(ClientId{k}, round).train.size());
+    }
+  }
+  // Ten models on all samples; then training, each sample of which goes forward and back.
+  EXPECT_EQ((after.forward - before.forward) - (after.backward - before.backward), 10 * samples);
+}
+
+TEST(FedDrift, WorksWhereClientsComeAndGo) {
+  ScenarioOptions scenario = windows_of_two_concepts(10, 5, true);
+  scenario.participation = 0.4;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'feddrift'\nisolation = 2");
+  test::play_all(loop);
+  EXPECT_EQ(loop.algorithm().clusters()->shares.size(), 4U);
+  EXPECT_GE(models_in(loop), 1U);
+}
+
+TEST(FedDrift, RunsWithAHundredClients) {
+  ScenarioOptions scenario = windows_of_two_concepts(4, 2, false);
+  scenario.clients = 100;
+  scenario.test_clients = 10;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'feddrift'");
+  static_cast<void>(loop.play_round());
+  EXPECT_EQ(models_in(loop), 100U);
+  test::play_all(loop);
+  EXPECT_LT(models_in(loop), 100U);
+}
+
+TEST(FedDrift, ResumesBetweenWindows) {
+  ToyRun run(windows_of_two_concepts(6, 3, true));
+  const std::string options = "name = 'feddrift'\nvariant = 'C'\nisolation = 2";
+  RoundLoop whole = run.loop(options);
+  test::play_all(whole);
+  for (int stop_after = 1; stop_after < 6; ++stop_after) {
+    RoundLoop first = run.loop(options);
+    for (int i = 0; i < stop_after; ++i) {
+      static_cast<void>(first.play_round());
+    }
+    RoundLoop second = run.loop(options);
+    second.load(first.save(), "checkpoint");
+    test::play_all(second);
+    EXPECT_EQ(test::served_bits(whole.algorithm()), test::served_bits(second.algorithm()));
+    EXPECT_EQ(whole.algorithm().clusters()->shares, second.algorithm().clusters()->shares);
+  }
+}
+
+class FedDriftAnswers : public testing::Test {
+ protected:
+  FedDriftAnswers() : algorithm(make_feddrift({})) {
+    ServerContext server;
+    server.initial = share(Parameters(make_layout(test::toy_model({1, 2, 2}, 2))));
+    algorithm->init(server);
+  }
+  void answer(int phase, const Message& message) {
+    std::map<ClientId, Message> answers{{ClientId{7}, message}};
+    StageSeconds seconds;
+    algorithm->uplink(1, phase, answers, seconds);
+  }
+  void play(int window, const Message& scores) {
+    answer(0, {{{"window", Ints{window}}}});
+    answer(1, scores);
+    const Message task = algorithm->downlink(1, 2, ClientId{7});
+    answer(2, {{{"model.0", task.model("model.0")}, {"num_examples", Ints{5}}}});
+  }
+  void refuses(std::string_view part, int phase, const Message& message) {
+    expect_error(ErrorCode::invalid_data, part, [&] {
+      answer(phase, message);
+      return 0;
+    });
+  }
+
+  std::unique_ptr<Algorithm> algorithm;
+};
+
+TEST_F(FedDriftAnswers, MustFitWhatWasAsked) {
+  refuses("window of client 7", 0, {{{"window", Ints{-1}}}});
+  play(2, {});
+  refuses("must not go back from 2", 0, {{{"window", Ints{1}}}});
+  answer(0, {{{"window", Ints{3}}}});
+  ASSERT_EQ(algorithm->downlink(1, 1, ClientId{7}).ints("windows"), (Ints{2, 3}));
+  refuses("score 1 models on 2 windows", 1, {{{"merits", Floats{1}}, {"counts", Ints{1, 1}}}});
+  refuses("score 1 models on 2 windows", 1, {{{"merits", Floats{1, 1}}, {"counts", Ints{1}}}});
+  refuses("at most its 5 samples", 1, {{{"merits", Floats{1, 6}}, {"counts", Ints{5, 5}}}});
+  refuses("finite", 1, {{{"merits", Floats{1, std::numeric_limits<float>::quiet_NaN()}}, {"counts", Ints{5, 5}}}});
+  refuses("counts of client 7", 1, {{{"merits", Floats{1, -2}}, {"counts", Ints{5, -1}}}});
+  answer(1, {{{"merits", Floats{1, 2}}, {"counts", Ints{5, 5}}}});
+  const ParametersPtr model = algorithm->downlink(1, 2, ClientId{7}).model("model.0");
+  refuses("num_examples of client 7", 2, {{{"model.0", model}, {"num_examples", Ints{0}}}});
+  refuses("counts for 1 models", 2, {{{"model.0", model}, {"num_examples", Ints{1, 2}}}});
+  Parameters broken = model->clone();
+  broken.values()[0] = std::numeric_limits<float>::infinity();
+  refuses("finite", 2, {{{"model.0", share(std::move(broken))}, {"num_examples", Ints{1}}}});
+}
+
+TEST_F(FedDriftAnswers, AClientThatLeavesBetweenPhasesIsAskedAgain) {
+  play(0, {});
+  answer(0, {{{"window", Ints{1}}}});
+  std::map<ClientId, Message> nobody;
+  StageSeconds seconds;
+  algorithm->uplink(2, 1, nobody, seconds);
+  algorithm->uplink(2, 2, nobody, seconds);
+  EXPECT_TRUE(algorithm->clusters()->shares.empty());
+  answer(0, {{{"window", Ints{1}}}});
+  EXPECT_EQ(algorithm->downlink(3, 1, ClientId{7}).ints("windows"), (Ints{0, 1}));
+  answer(1, {{{"merits", Floats{1, 2}}, {"counts", Ints{5, 5}}}});
+  EXPECT_EQ(algorithm->downlink(3, 2, ClientId{7}).ints("windows"), (Ints{1, 0}));
+}
+
+TEST_F(FedDriftAnswers, NothingIsScoredBetweenWindows) {
+  play(0, {});
+  answer(0, {{{"window", Ints{0}}}});
+  EXPECT_TRUE(algorithm->downlink(2, 1, ClientId{7}).values.empty());
+}
+
+TEST(FedDriftOptions, WhatEagerIgnoresIsRefused) {
+  ToyRun run;
+  for (const std::string option : {"merge_delta = 0.2", "isolation = 2", "linkage = 'single'"}) {
+    expect_error(ErrorCode::invalid_config, "would be ignored: it needs variant F or C",
+                 [&] { return run.loop("name = 'feddrift'\nvariant = 'eager'\n" + option).rounds(); });
+  }
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,296 @@
+#include "feroma/algorithms/fesem.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tests/algorithms/toy_run.h"
+#include "tests/algorithms/two_concepts.h"
+#include "tests/expect_error.h"
+
+namespace feroma {
+namespace {
+
+using test::bits;
+using test::constant_model;
+using test::ToyRun;
+using test::TwoConcepts;
+
+Message chosen(ParametersPtr model, std::int64_t cluster, std::int64_t examples = 10) {
+  return {{{"model", std::move(model)}, {"cluster", Ints{cluster}}, {"num_examples", Ints{examples}}}};
+}
+Message trained(ParametersPtr model, std::int64_t examples = 10) {
+  return {{{"model", std::move(model)}, {"num_examples", Ints{examples}}}};
+}
+
+void uplink(Algorithm& algorithm, std::map<ClientId, Message> answers) {
+  StageSeconds seconds;
+  algorithm.uplink(1, 0, answers, seconds);
+}
+
+std::size_t cluster_of(const Algorithm& algorithm, ClientId client) {
+  const ClusterView view = *algorithm.clusters();
+  const std::vector<double>& shares = view.shares.at(client);
+  return static_cast<std::size_t>(std::find(shares.begin(), shares.end(), 1.0) - shares.begin());
+}
+
+double squared(const ParametersPtr& a, const ParametersPtr& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a->size(); ++i) {
+    const double d = static_cast<double>(a->values()[i]) - static_cast<double>(b->values()[i]);
+    sum += d * d;
+  }
+  return sum;
+}
+
+/// Centres at 0, 1 and 4; clients 0, 1 and 2 are in one cluster each.
+std::unique_ptr<Algorithm> with_three_centres(const TwoConcepts& toy, const FesemOptions& options) {
+  auto algorithm = make_fesem(options);
+  algorithm->init(toy.server());
+  uplink(*algorithm, {{ClientId{0}, chosen(constant_model(toy.spec(), 0), 0)},
+                      {ClientId{1}, chosen(constant_model(toy.spec(), 1), 1)},
+                      {ClientId{2}, chosen(constant_model(toy.spec(), 4), 2)}});
+  return algorithm;
+}
+
+TEST(Fesem, OneCentreIsFedAvgToTheBit) {
+  ToyRun run;
+  RoundLoop fesem = run.loop("name = 'fesem'\nclusters = 1");
+  RoundLoop fedavg = run.loop("name = 'fedavg'");
+  test::play_all(fesem);
+  test::play_all(fedavg);
+  EXPECT_EQ(test::served_bits(fesem.algorithm()), test::served_bits(fedavg.algorithm()));
+  EXPECT_EQ(fesem.totals().bytes_down, fedavg.totals().bytes_down);
+  EXPECT_EQ(fesem.totals().bytes_up, fedavg.totals().bytes_up);
+}
+
+TEST(Fesem, AClientNobodyKnowsChoosesByLossAndGetsOneCentreFromThenOn) {
+  TwoConcepts toy;
+  const auto algorithm = make_fesem({});
+  algorithm->init(toy.server());
+  const Models centres = models_in(algorithm->downlink(1, 0, ClientId{0}), 3);
+  std::vector<double> losses;
+  for (const ParametersPtr& centre : centres) {
+    losses.push_back(toy.trainer().evaluate(*centre, toy.view(0)).loss());
+  }
+  const Message answer = toy.answer(*algorithm, 1, 0);
+  EXPECT_EQ(answer.integer("cluster"), static_cast<std::int64_t>(lowest(losses)));
+  uplink(*algorithm, {{ClientId{0}, answer}});
+  EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), lowest(losses));
+  const Message next = algorithm->downlink(2, 0, ClientId{0});
+  EXPECT_EQ(next.model("model"), algorithm->served()[lowest(losses)].model);
+  EXPECT_EQ(next.values.size(), 1U);
+  EXPECT_FALSE(toy.answer(*algorithm, 2, 0, next).has("cluster"));
+  EXPECT_EQ(algorithm->downlink(2, 0, ClientId{1}).values.size(), 3U) << "a newcomer gets all centres";
+}
+
+TEST(Fesem, AClientGoesToTheCentreNearestToItsModel) {
+  TwoConcepts toy;
+  const auto algorithm = with_three_centres(toy, {});
+  toy.play(*algorithm, 1);  // clients 3 to 5 join by loss
+  Rng rng(5);
+  const auto centres = algorithm->served();
+  std::map<ClientId, Message> answers;
+  for (std::uint32_t client = 0; client < 6; ++client) {
+    Parameters params(make_layout(toy.spec()));
+    for (float& value : params.values()) {
+      value = static_cast<float>(rng.uniform(-1, 5));
+    }
+    answers[static_cast<ClientId>(client)] = trained(share(std::move(params)), 10 + client);
+  }
+  const auto sent = answers;
+  uplink(*algorithm, answers);
+  const auto moved = algorithm->served();
+  double before = 0;
+  double assigned = 0;
+  double after = 0;
+  std::vector<std::vector<double>> pull(3, std::vector<double>(centres[0].model->size()));
+  for (const auto& [client, answer] : sent) {
+    std::vector<double> distances;
+    for (const ServedModel& centre : centres) {
+      distances.push_back(squared(answer.model("model"), centre.model));
+    }
+    const std::size_t cluster = cluster_of(*algorithm, client);
+    EXPECT_EQ(cluster, lowest(distances));
+    const auto examples = static_cast<double>(answer.integer("num_examples"));
+    before += examples * distances.front();
+    assigned += examples * distances[cluster];
+    after += examples * squared(answer.model("model"), moved[cluster].model);
+    for (std::size_t i = 0; i < pull[cluster].size(); ++i) {
+      pull[cluster][i] += examples * (static_cast<double>(answer.model("model")->values()[i]) -
+                                      static_cast<double>(moved[cluster].model->values()[i]));
+    }
+  }
+  // An E-step and an M-step each bring the centres nearer to the models, and no other centres would be nearer.
+  EXPECT_LE(assigned, before);
+  EXPECT_LT(after, assigned);
+  for (const auto& cluster : pull) {
+    for (const double value : cluster) {
+      EXPECT_NEAR(value, 0, 1e-4);
+    }
+  }
+}
+
+TEST(Fesem, AnEmptyCentreIsKeptOrZeroed) {
+  const TwoConcepts toy;
+  for (const EmptyCluster empty : {EmptyCluster::keep, EmptyCluster::zero}) {
+    const auto algorithm = with_three_centres(toy, {.empty = empty});
+    uplink(*algorithm, {{ClientId{0}, trained(constant_model(toy.spec(), 0.1F))}});
+    EXPECT_EQ(algorithm->served()[0].model->values()[0], 0.1F);
+    EXPECT_EQ(algorithm->served()[2].model->values()[0], empty == EmptyCluster::keep ? 4.0F : 0.0F);
+  }
+}
+
+TEST(Fesem, AClientThatMovesBringsItsTrainingOrLosesIt) {
+  const TwoConcepts toy;
+  const std::map<ClientId, Message> answers{{ClientId{0}, trained(constant_model(toy.spec(), 0.9F))},
+                                            {ClientId{1}, trained(constant_model(toy.spec(), 1.2F))}};
+  const auto keeps = with_three_centres(toy, {});
+  uplink(*keeps, answers);
+  EXPECT_EQ(cluster_of(*keeps, ClientId{0}), 1U);
+  EXPECT_NEAR(keeps->served()[1].model->values()[0], (0.9 + 1.2) / 2, 1e-6);
+  const auto loses = with_three_centres(toy, {.moved = MovedClient::untrained});
+  uplink(*loses, answers);
+  EXPECT_EQ(cluster_of(*loses, ClientId{0}), 1U);
+  EXPECT_NEAR(loses->served()[1].model->values()[0], (1.0 + 1.2) / 2, 1e-6);
+}
+
+/// From the client, one centre is 1.7 away in one tensor, the other 1 in each of two: squared 2.89 against 2, summed by
+/// tensor 1.7 against 2.
+TEST(Fesem, DistancesAreSquaredOrSummedByTensor) {
+  const TwoConcepts toy;
+  const auto sparse = [&](float weight, float bias) {
+    Parameters params(make_layout(toy.spec()));
+    params.segment(0)[0] = weight;
+    params.segment(1)[0] = bias;
+    return share(std::move(params));
+  };
+  for (const CentreDistance distance : {CentreDistance::squared, CentreDistance::tensor_norms}) {
+    const auto algorithm = make_fesem({.clusters = 2, .distance = distance});
+    algorithm->init(toy.server());
+    uplink(*algorithm, {{ClientId{0}, chosen(sparse(1.7F, 0), 0)}, {ClientId{1}, chosen(sparse(1, 1), 1)}});
+    uplink(*algorithm, {{ClientId{0}, trained(sparse(0, 0))}});
+    EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), distance == CentreDistance::squared ? 1U : 0U);
+  }
+}
+
+TEST(Fesem, BuffersDoNotCountInSquaredDistances) {
+  ModelSpec spec{"norm", {1, 4, 4}, 10, {BatchNorm{"bn"}, Flatten{}, Linear{"fc", 10}}};
+  ServerContext server;
+  server.model = spec;
+  server.initial = share(initialise(spec, Rng(1)));
+  const auto filled = [&](float learned, float buffer) {
+    Parameters params(make_layout(spec));
+    for (std::size_t s = 0; s < params.layout().segments.size(); ++s) {
+      const bool is_buffer = params.layout().segments[s].kind == SegmentKind::buffer;
+      std::fill(params.segment(s).begin(), params.segment(s).end(), is_buffer ? buffer : learned);
+    }
+    return share(std::move(params));
+  };
+  for (const CentreDistance distance : {CentreDistance::squared, CentreDistance::tensor_norms}) {
+    const auto algorithm = make_fesem({.clusters = 2, .distance = distance});
+    algorithm->init(server);
+    uplink(*algorithm, {{ClientId{0}, chosen(filled(0, 0), 0)}, {ClientId{1}, chosen(filled(1, 1000), 1)}});
+    uplink(*algorithm, {{ClientId{0}, trained(filled(0.1F, 1000))}});
+    EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), distance == CentreDistance::squared ? 0U : 1U);
+  }
+}
+
+TEST(Fesem, TheProximalTermHoldsAClientBack) {
+  TwoConcepts toy;
+  const auto way = [&](double proximal) {
+    const auto algorithm = make_fesem({.clusters = 1, .proximal = proximal});
+    ServerContext server = toy.server();
+    server.fit.momentum = 0;
+    algorithm->init(server);
+    return squared(toy.answer(*algorithm, 1, 0).model("model"), server.initial);
+  };
+  EXPECT_LT(way(0.5), 0.8 * way(0));
+  EXPECT_LT(way(1), way(0.5));
+}
+
+/// One step from the centre has no pull. The second has 2 * weight * (where it is - centre) more, times a rate of 0.5.
+TEST(Fesem, TheProximalGradientIsTwiceTheWeightTimesTheDistance) {
+  TwoConcepts toy;
+  const auto after_two_steps = [&](double proximal) {
+    const auto algorithm = make_fesem({.clusters = 1, .proximal = proximal});
+    ServerContext server = toy.server();
+    server.fit = {2, 64, 0.5, 0, MomentumReset::round};
+    algorithm->init(server);
+    return toy.answer(*algorithm, 1, 0).model("model");
+  };
+  const auto after_one_step = [&] {
+    const auto algorithm = make_fesem({.clusters = 1});
+    ServerContext server = toy.server();
+    server.fit = {1, 64, 0.5, 0, MomentumReset::round};
+    algorithm->init(server);
+    return toy.answer(*algorithm, 1, 0).model("model");
+  };
+  const ParametersPtr start = toy.server().initial;
+  const ParametersPtr one = after_one_step();
+  const ParametersPtr free = after_two_steps(0);
+  const ParametersPtr held = after_two_steps(0.25);
+  for (std::size_t i = 0; i < start->size(); ++i) {
+    EXPECT_NEAR(free->values()[i] - held->values()[i], 0.25F * (one->values()[i] - start->values()[i]), 1e-6);
+  }
+}
+
+TEST(Fesem, WrongAnswersAreRefused) {
+  const TwoConcepts toy;
+  const auto algorithm = make_fesem({});
+  algorithm->init(toy.server());
+  const auto refuses = [&](const Message& answer, std::string_view part) {
+    expect_error(ErrorCode::invalid_data, part, [&] {
+      uplink(*algorithm, {{ClientId{0}, answer}});
+      return 0;
+    });
+  };
+  refuses(chosen(constant_model(toy.spec(), 1), 3), "[fesem] cluster must be in 0..2, got 3");
+  refuses(trained(constant_model(toy.spec(), 1)), "'cluster' is missing");
+  refuses(chosen(constant_model(toy.spec(), std::numeric_limits<float>::quiet_NaN()), 1), "must be finite");
+}
+
+TEST(Fesem, CostsAsMuchAsFedAvgAfterTheFirstRound) {
+  const auto algorithm = make_fesem({});
+  const test::RoundCost first = test::lenet_cost(*algorithm, 1);
+  EXPECT_EQ(first.bytes_down, 3 * test::kLeNetBytes);
+  EXPECT_EQ(first.bytes_up, test::kLeNetBytes + 8 + 8);
+  EXPECT_EQ(first.passes.forward, (3 + 2) * test::kCostSamples);
+  const auto fresh = make_fesem({});
+  const test::RoundCost second = test::lenet_cost(*fresh, 2);
+  EXPECT_EQ(second.bytes_down, test::kLeNetBytes);
+  EXPECT_EQ(second.bytes_up, test::kLeNetBytes + 8);
+  EXPECT_EQ(second.passes.forward, 2 * test::kCostSamples);
+  EXPECT_EQ(second.passes.backward, 2 * test::kCostSamples);
+}
+
+TEST(Fesem, WorksWithAFewClientsARoundAndNewcomers) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.participation = 0.5;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'fesem'");
+  test::play_all(loop);
+  EXPECT_EQ(loop.algorithm().clusters()->shares.size(), 3U);
+  EXPECT_GT(loop.evaluate().accuracy, 0);
+}
+
+TEST(Fesem, EveryOptionChangesSomething) {
+  ToyRun run;
+  const auto after = [&](const std::string& options) {
+    RoundLoop loop = run.loop("name = 'fesem'\n" + options);
+    test::play_all(loop);
+    return test::served_bits(loop.algorithm());
+  };
+  const auto plain = after("");
+  EXPECT_NE(after("clusters = 2").size(), plain.size());
+  EXPECT_NE(after("momentum_reset = 'epoch'"), plain);
+  EXPECT_NE(after("proximal = 0.1"), plain);
+  for (const std::string option : {"empty = 'zero'", "distance = 'tensor_norms'", "moved = 'untrained'"}) {
+    expect_error(ErrorCode::invalid_config, "would be ignored: it needs clusters > 1",
+                 [&] { return after("clusters = 1\n" + option).size(); });
+  }
+}
+
+}  // namespace
+}  // namespace feroma

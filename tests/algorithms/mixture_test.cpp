@@ -1,0 +1,143 @@
+#include "algorithms/mixture.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "feroma/core/rng.h"
+#include "tests/algorithms/two_concepts.h"
+
+namespace feroma {
+namespace {
+
+using test::TwoConcepts;
+
+ComponentTable random_losses(std::size_t components, std::size_t samples) {
+  Rng rng(3);
+  ComponentTable losses(components, std::vector<double>(samples));
+  for (auto& row : losses) {
+    for (double& loss : row) {
+      loss = rng.uniform(0, 5);
+    }
+  }
+  return losses;
+}
+
+TEST(Mixture, ResponsibilitiesOfASampleSumToOneAndSoDoShares) {
+  const std::vector<double> before{0.2, 0.5, 0.3};
+  const ComponentTable g = responsibilities(before, random_losses(3, 40));
+  for (std::size_t i = 0; i < 40; ++i) {
+    EXPECT_NEAR(g[0][i] + g[1][i] + g[2][i], 1, 1e-12);
+  }
+  const std::vector<double> shares = shares_from(g, before);
+  EXPECT_NEAR(shares[0] + shares[1] + shares[2], 1, 1e-12);
+}
+
+TEST(Mixture, ResponsibilityIsShareTimesLikelihood) {
+  // 0.25 e^-1 and 0.75 e^-2.
+  const ComponentTable g = responsibilities(std::vector<double>{0.25, 0.75}, {{1.0}, {2.0}});
+  const double first = 0.25 * std::exp(-1.0);
+  const double second = 0.75 * std::exp(-2.0);
+  EXPECT_NEAR(g[0][0], first / (first + second), 1e-12);
+}
+
+TEST(Mixture, OneComponentExplainsEverythingExactly) {
+  for (const auto& row : responsibilities(std::vector<double>{1.0}, random_losses(1, 9))) {
+    EXPECT_EQ(row, std::vector<double>(9, 1.0));
+  }
+}
+
+TEST(Mixture, PriorsThatAreTheSameForAllComponentsSayNothing) {
+  const TwoConcepts toy;
+  const std::vector<double> shares{0.2, 0.5, 0.3};
+  const ComponentTable losses = random_losses(3, toy.view(0).size());
+  std::vector<float> priors;
+  for (int m = 0; m < 3; ++m) {
+    for (int u = 0; u < 10; ++u) {
+      priors.push_back(static_cast<float>(u + 1) / 55.0F);
+    }
+  }
+  const ComponentTable em = responsibilities(shares, losses);
+  const ComponentTable rc = responsibilities(shares, losses, log_label_priors(priors, 3, toy.view(0)));
+  for (std::size_t m = 0; m < 3; ++m) {
+    for (std::size_t i = 0; i < em[m].size(); ++i) {
+      EXPECT_NEAR(em[m][i], rc[m][i], 1e-12);
+    }
+  }
+}
+
+TEST(Mixture, TheShareOfABetterComponentGrowsWithEveryStep) {
+  ComponentTable losses = random_losses(2, 30);
+  for (std::size_t i = 0; i < 30; ++i) {
+    losses[1][i] = losses[0][i] - 0.1;
+  }
+  std::vector<double> shares{0.9, 0.1};
+  for (int step = 0; step < 50; ++step) {
+    const double before = shares[1];
+    shares = shares_from(responsibilities(shares, losses), shares);
+    EXPECT_GT(shares[1], before);
+  }
+  EXPECT_GT(shares[1], 0.9);
+}
+
+/// Component 0 has nothing but class 0 and says so always: probability 1 where the prior is 1. Component 1 has all ten
+/// classes alike and is right with probability 0.1, its prior. Neither knows anything that the prior does not.
+TEST(Mixture, SpecialisingOnALabelBringsNothingUnderPriors) {
+  TwoConcepts toy;
+  toy.give(0, 0, [](std::int32_t label) { return label == 0; });
+  const View& view = toy.view(0);
+  std::vector<float> priors(20, 0.1F);
+  std::fill(priors.begin(), priors.begin() + 10, 0.0F);
+  priors[0] = 1.0F;
+  const ComponentTable losses{std::vector<double>(view.size(), 0.0), std::vector<double>(view.size(), std::log(10.0))};
+  const std::vector<double> half{0.5, 0.5};
+  EXPECT_NEAR(responsibilities(half, losses)[0][0], 10.0 / 11, 1e-12);
+  EXPECT_NEAR(responsibilities(half, losses, log_label_priors(priors, 2, view))[0][0], 0.5, 1e-7);
+}
+
+TEST(Mixture, SharesNeverReachZeroForGood) {
+  const std::vector<double> shares = floored_shares(std::vector<float>{1.0F, 0.0F});
+  EXPECT_NEAR(shares[1], 1e-8, 1e-12);
+  EXPECT_NEAR(shares[0] + shares[1], 1, 1e-15);
+  const ComponentTable g = responsibilities(shares, {{800.0}, {1.0}});
+  EXPECT_NEAR(g[1][0], 1, 1e-12);
+}
+
+TEST(Mixture, AClientWithoutSamplesKeepsItsShares) {
+  const std::vector<double> before{0.2, 0.8};
+  EXPECT_EQ(shares_from(responsibilities(before, {{}, {}}), before), before);
+}
+
+TEST(Mixture, LabelMassIsResponsibilityByLabel) {
+  const TwoConcepts toy;
+  const View& view = toy.view(5);  // of the second concept: labels are what the client sees
+  ComponentTable g(2, std::vector<double>(view.size()));
+  std::vector<double> expected(20);
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    g[0][i] = static_cast<double>(i) / 100;
+    g[1][i] = 1 - g[0][i];
+    expected[static_cast<std::size_t>(view.label(i))] += g[0][i];
+    expected[10 + static_cast<std::size_t>(view.label(i))] += g[1][i];
+  }
+  const Floats mass = label_mass(g, view, 10);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_NEAR(mass[i], expected[i], 1e-5);
+  }
+}
+
+/// Two labels per sample: 10, 01 and 11; the component has the first with 0.5 and the second with 0.25.
+TEST(Mixture, SeveralLabelsHaveAPriorEach) {
+  Samples samples;
+  samples.shape = {1, 1, 1};
+  samples.pixels = {0, 0, 0};
+  samples.labels = {0, 0, 0};
+  samples.targets = {1, 0, 0, 1, 1, 1};
+  const View view{&samples, {}, samples.shape, {{0, 0}, {1, 0}, {2, 0}}};
+  const ComponentTable logs = log_label_priors(std::vector<float>{0.5F, 0.25F}, 1, view);
+  EXPECT_NEAR(logs[0][0], (std::log(0.5) + std::log(0.75)) / 2, 1e-12);
+  EXPECT_NEAR(logs[0][1], (std::log(0.5) + std::log(0.25)) / 2, 1e-12);
+  EXPECT_EQ(label_mass({{1.0, 0.5, 0.25}}, view, 2), (Floats{1.25F, 0.75F}));
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,191 @@
+#include "feroma/algorithms/test_time.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "feroma/drift/federation.h"
+#include "tests/expect_error.h"
+#include "tests/toy_engine.h"
+
+namespace feroma {
+namespace {
+
+class TestTime : public testing::Test {
+ protected:
+  TestTime()
+      : federation(test::toy_dataset(), test::toy_scenario()),
+        spec(test::toy_model(federation.shape(), federation.classes())),
+        engine(spec),
+        trainer(engine),
+        data(federation.test(ClientId{0}, 0).data),
+        model(share(initialise(spec, Rng(5)))) {}
+
+  [[nodiscard]] Batch labelled(std::size_t count) const {
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0U);
+    return assemble(data, order, engine.layout());
+  }
+  [[nodiscard]] double loss_with(const Floats& rates, const std::vector<float>& direction, const Batch& batch) {
+    Parameters moved = moved_along(*model, direction, rates);
+    std::vector<float> unused(moved.size());
+    return trainer.gradient(moved, batch, unused);
+  }
+
+  Federation federation;
+  ModelSpec spec;
+  test::ToyEngine engine;
+  Trainer trainer;
+  View data;
+  ParametersPtr model;
+};
+
+TEST_F(TestTime, AStreamIsTheViewInPieces) {
+  const std::vector<View> pieces = stream_of(data, 30);
+  std::size_t samples = 0;
+  for (const View& piece : pieces) {
+    EXPECT_LE(piece.size(), 30U);
+    EXPECT_EQ(piece.label(0), data.label(samples));
+    samples += piece.size();
+  }
+  EXPECT_EQ(samples, data.size());
+  EXPECT_EQ(pieces.size(), (data.size() + 29) / 30);
+}
+
+TEST_F(TestTime, TheDirectionDoesNotReadLabels) {
+  Batch batch = labelled(20);
+  const std::vector<float> direction = entropy_direction(trainer, *model, batch);
+  std::fill(batch.labels.begin(), batch.labels.end(), 7);
+  EXPECT_EQ(entropy_direction(trainer, *model, batch), direction);
+  batch.labels.clear();
+  EXPECT_EQ(entropy_direction(trainer, *model, batch), direction);
+}
+
+TEST_F(TestTime, EveryTensorMovesByItsOwnRate) {
+  const std::vector<float> ones(model->size(), 1.0F);
+  const Parameters moved = moved_along(*model, ones, Floats{0.5F, -2.0F});
+  EXPECT_FLOAT_EQ(moved.segment(0)[3], model->segment(0)[3] - 0.5F);
+  EXPECT_FLOAT_EQ(moved.segment(1)[0], model->segment(1)[0] + 2.0F);
+  expect_error(ErrorCode::internal, "as many rates", [&] { return moved_along(*model, ones, Floats{0.5F}).size(); });
+}
+
+TEST_F(TestTime, GainsAreTheSlopesOfTheLossInTheRates) {
+  const Batch batch = labelled(40);
+  const std::vector<float> direction = entropy_direction(trainer, *model, batch);
+  const Floats rates{0.8F, -0.4F};
+  Parameters moved = moved_along(*model, direction, rates);
+  std::vector<float> gradient(moved.size());
+  trainer.gradient(moved, batch, gradient);
+  const std::vector<double> gains = rate_gains(model->layout(), gradient, direction);
+  for (std::size_t s = 0; s < 2; ++s) {
+    constexpr double kStep = 0.5;  // losses come from float32 logits: a wide central difference loses less to rounding
+    Floats more = rates;
+    Floats less = rates;
+    more[s] += static_cast<float>(kStep);
+    less[s] -= static_cast<float>(kStep);
+    const double slope = (loss_with(more, direction, batch) - loss_with(less, direction, batch)) / (2 * kStep);
+    const double size = std::sqrt(static_cast<double>(model->layout().segments[s].size));
+    EXPECT_NEAR(gains[s] * size, -slope, 0.02 * std::abs(slope) + 1e-7) << s;
+  }
+}
+
+TEST_F(TestTime, RatesLearnToLowerTheLossOfTheAdaptedModel) {
+  const Batch batch = labelled(40);
+  Floats rates(2);
+  const double first = learn_rates_(rates, trainer, *model, batch, 5);
+  double last = first;
+  for (int step = 0; step < 30; ++step) {
+    last = learn_rates_(rates, trainer, *model, batch, 5);
+  }
+  EXPECT_LT(last, first - 1e-4);
+  EXPECT_NE(rates[0], 0);
+}
+
+TEST_F(TestTime, ATensorWithoutDirectionKeepsItsRate) {
+  // Blank inputs: the weights' gradient is zero, the offsets' is not.
+  Batch batch = labelled(20);
+  std::fill(batch.inputs.begin(), batch.inputs.end(), 0.0F);
+  Floats rates{0.25F, 0.25F};
+  learn_rates_(rates, trainer, *model, batch, 10);
+  EXPECT_EQ(rates[0], 0.25F);
+  EXPECT_NE(rates[1], 0.25F);
+}
+
+TEST_F(TestTime, ZeroRatesPredictLikeTheModelItself) {
+  for (const AdaptMode mode : {AdaptMode::batch, AdaptMode::online}) {
+    const auto adapting = make_entropy_predictor(model, {Floats{0, 0}, mode, 16});
+    EXPECT_EQ(adapting->predict(trainer, data), make_single_model_predictor(model)->predict(trainer, data));
+  }
+  const ModelSpec lenet = lenet5({1, 28, 28}, 10);
+  const auto native = make_engine(EngineKind::native, lenet);
+  Trainer real(*native);
+  Samples pictures;
+  pictures.shape = {1, 28, 28};
+  Rng rng(3);
+  for (int i = 0; i < 40; ++i) {
+    pictures.labels.push_back(0);
+    for (int p = 0; p < 28 * 28; ++p) {
+      pictures.pixels.push_back(static_cast<std::uint8_t>(rng.below(256)));
+    }
+  }
+  const std::vector<Recipe> recipes{{std::vector<Transform>(10), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}};
+  View view{&pictures, recipes, pictures.shape, {}};
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    view.items.push_back({i, 0});
+  }
+  const ParametersPtr start = share(initialise(lenet, Rng(1)));
+  const auto still = make_entropy_predictor(start, {Floats(10), AdaptMode::online, 17});
+  EXPECT_EQ(still->predict(real, view), real.probabilities(*start, view));
+  const auto moving = make_entropy_predictor(start, {Floats(10, 0.1F), AdaptMode::online, 17});
+  EXPECT_NE(moving->predict(real, view), real.probabilities(*start, view));
+}
+
+TEST_F(TestTime, BatchesAreForgottenOrAveraged) {
+  const Floats rates{3, 1};
+  const int size = 16;
+  const std::vector<View> pieces = stream_of(data, size);
+  ASSERT_GE(pieces.size(), 2U);
+  std::vector<Parameters> adapted;
+  for (const View& piece : pieces) {
+    adapted.push_back(moved_along(*model, entropy_direction(trainer, *model, unlabelled_batch(trainer, piece)), rates));
+  }
+  const std::vector<float> batch =
+      make_entropy_predictor(model, {rates, AdaptMode::batch, size})->predict(trainer, data);
+  const std::vector<float> online =
+      make_entropy_predictor(model, {rates, AdaptMode::online, size})->predict(trainer, data);
+  const auto row = [](const std::vector<float>& all, std::size_t sample) {
+    return std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(sample * 10),
+                              all.begin() + static_cast<std::ptrdiff_t>(sample * 10 + 10));
+  };
+  EXPECT_EQ(row(batch, 3), row(online, 3)) << "the first batch has no past";
+  EXPECT_EQ(row(batch, size), row(trainer.probabilities(adapted[1], pieces[1]), 0));
+  Parameters mean = adapted[0].clone();
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    mean.values()[i] = (adapted[0].values()[i] + adapted[1].values()[i]) / 2;
+  }
+  const std::vector<float> expected = row(trainer.probabilities(mean, pieces[1]), 0);
+  for (std::size_t u = 0; u < 10; ++u) {
+    EXPECT_NEAR(row(online, size)[u], expected[u], 1e-6);
+  }
+  EXPECT_NE(row(online, size), row(batch, size));
+}
+
+TEST_F(TestTime, AdaptationLowersTheEntropyOfWhatItPredicts) {
+  const auto entropy = [&](const std::vector<float>& all) {
+    double sum = 0;
+    for (const float p : all) {
+      sum -= p > 0 ? static_cast<double>(p) * std::log(static_cast<double>(p)) : 0;
+    }
+    return sum;
+  };
+  const auto adapting = make_entropy_predictor(model, {Floats{0.5F, 0.5F}, AdaptMode::batch, 64});
+  EXPECT_LT(entropy(adapting->predict(trainer, data)), entropy(trainer.probabilities(*model, data)));
+}
+
+TEST_F(TestTime, ItsModelKeepsItsOrigin) {
+  const ModelShares sources{{{ClientId{4}, 2}, 1.0}};
+  EXPECT_EQ(make_entropy_predictor(model, {Floats(2), AdaptMode::batch, 64}, sources)->sources(), sources);
+}
+
+}  // namespace
+}  // namespace feroma
