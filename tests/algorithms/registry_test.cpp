@@ -56,6 +56,74 @@ TEST_P(EveryAlgorithm, RunsWithDriftAndResumesToTheSameBits) {
   }
 }
 
+/// Another algorithm whose client 1 drops out in the second round, in whatever phase it is asked first.
+class Unlucky final : public Algorithm {
+ public:
+  explicit Unlucky(std::unique_ptr<Algorithm> inner) : inner_(std::move(inner)) {}
+  void init(const ServerContext& context) override { inner_->init(context); }
+  [[nodiscard]] int phases(Round round) const override { return inner_->phases(round); }
+  [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
+    return inner_->downlink(round, phase, client);
+  }
+  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
+                                    const Message& received) const override {
+    require(round != 2 || context.id != ClientId{1}, ErrorCode::invalid_data, "no luck");
+    return inner_->client_step(round, phase, context, received);
+  }
+  void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    inner_->uplink(round, phase, answers, seconds);
+  }
+  [[nodiscard]] int extra_rounds() const override { return inner_->extra_rounds(); }
+  void on_window_change(ClientContext& context) const override { inner_->on_window_change(context); }
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
+    return inner_->predictor(policy, context);
+  }
+  [[nodiscard]] std::optional<ClusterView> clusters() const override { return inner_->clusters(); }
+  [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
+    return inner_->personal(memory);
+  }
+  [[nodiscard]] const RoundTrace* trace() const override { return inner_->trace(); }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return inner_->served(); }
+  void save(ModelWriter& out) const override { inner_->save(out); }
+  void load(ModelReader& in) override { inner_->load(in); }
+
+ private:
+  std::unique_ptr<Algorithm> inner_;
+};
+
+TEST_P(EveryAlgorithm, LivesWithArrivalsDeparturesAndAClientThatDropsOut) {
+  ToyRun run;
+  MembershipOptions membership;
+  membership.initial = 4;
+  membership.events = "2:+4-0 3:+5 4:+0";
+  const auto loop = [&] {
+    return run.loop(toml_of(GetParam()), std::nullopt, membership,
+                    [](std::unique_ptr<Algorithm> inner) { return std::make_unique<Unlucky>(std::move(inner)); });
+  };
+  RoundLoop whole = loop();
+  std::vector<RoundRecord> records;
+  while (whole.finished_rounds() < whole.rounds()) {
+    records.push_back(whole.play_round());
+  }
+  ASSERT_EQ(records[1].dropped.size(), 1U);
+  EXPECT_EQ(records[1].dropped[0].client, 1U);
+  for (const ServedModel& served : whole.algorithm().served()) {
+    EXPECT_TRUE(served.model->all_finite());
+  }
+  RoundLoop first = loop();
+  for (int i = 0; i < 2; ++i) {
+    static_cast<void>(first.play_round());
+  }
+  RoundLoop second = loop();
+  second.load(first.save(), "checkpoint");
+  test::play_all(second);
+  EXPECT_EQ(test::served_bits(whole.algorithm()), test::served_bits(second.algorithm()));
+  const ResultRecord result = whole.evaluate();
+  EXPECT_EQ(result.accuracy, second.evaluate().accuracy);
+  EXPECT_GE(result.accuracy, 0);
+  EXPECT_LE(result.accuracy, 100);
+}
+
 TEST_P(EveryAlgorithm, GivesTheSameBitsOnAnyThreadsInAnyOrder) {
   ToyRun one;
   RoundLoop serial = one.loop(toml_of(GetParam()));

@@ -24,13 +24,18 @@ class ToyRun {
         workers(threads, [this, make_engine] { return make_engine(model); }) {}
 
   /// The loop of an algorithm given as TOML, e.g. "name = 'feroma'\nwarmup_rounds = 2".
+  /// `wrap` may put a layer around every algorithm that is made.
+  using Wrap = std::function<std::unique_ptr<Algorithm>(std::unique_ptr<Algorithm>)>;
   RoundLoop loop(const std::string& algorithm, std::optional<std::uint64_t> task_order_seed = std::nullopt,
-                 const MembershipOptions& membership = {}) {
+                 const MembershipOptions& membership = {}, const Wrap& wrap = {}) {
     Problems problems;
     SettingsReader reader(parse_settings("[[algorithm]]\n" + algorithm, "test"), problems);
     plans.push_back(std::make_unique<AlgorithmPlan>(plan_algorithm(reader, "algorithm.0", problems)));
     reader.reject_unknown();
     problems.raise();
+    if (wrap) {
+      plans.back()->make = [make = plans.back()->make, wrap] { return wrap(make()); };
+    }
     ServerContext server;
     server.model = model;
     const Rng rng(static_cast<std::uint64_t>(federation.options().seed));
