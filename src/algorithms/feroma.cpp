@@ -21,7 +21,9 @@ constexpr int kPcaPoints = 200;
 // warmup_auto: the gain over two rounds (in points) that keeps the warm-up going.
 constexpr double kWarmupGain = 1.0;
 // The share of the server's momentum that acts in the warm-up, while models still change their direction.
-constexpr double kWarmupMomentum = 0.5;
+constexpr double kWarmupMomentum = 0.25;
+// A client further than so many times the noise from the nearest parent's data does not follow its momentum.
+constexpr double kOwnWay = 2.8;
 
 /// What a client is to train from: a mixture, moved on by `momentum` times the way it came from `before` (null: none).
 struct Start {
@@ -301,11 +303,18 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
   }
   const std::vector<float> weights(mixing.values.begin(), mixing.values.end());
   std::vector<Parameters> mixed = mix(models, weights, parallel_);
+  // The nearest parent stands for all that are alike: their mixtures of the round before were nearly the same.
+  std::vector<std::size_t> nearest;
   for (std::size_t r = 0; r < mixed.size(); ++r) {
-    // The nearest parent stands for all that are alike: their mixtures of the round before were nearly the same.
     const auto row = mixing.row(r);
-    const auto nearest = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
-    assigned_[receivers_[r].client] = {share(std::move(mixed[r])), state_.parents[nearest].mixture,
+    nearest.push_back(static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  const std::vector<double> ratios =
+      options_.server_momentum > 0 ? strangeness(options_, shape_, state_.scaler, receivers_, state_.parents, nearest)
+                                   : std::vector<double>(mixed.size());
+  for (std::size_t r = 0; r < mixed.size(); ++r) {
+    assigned_[receivers_[r].client] = {share(std::move(mixed[r])),
+                                       ratios[r] <= kOwnWay ? state_.parents[nearest[r]].mixture : nullptr,
                                        options_.server_momentum};
   }
 }

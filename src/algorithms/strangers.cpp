@@ -1,6 +1,7 @@
 #include "algorithms/strangers.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "feroma/core/portable_math.h"
 
@@ -27,6 +28,20 @@ double mean_entropy(std::span<const float> probabilities, bool multi_label, std:
 }
 
 }  // namespace
+
+std::vector<double> strangeness(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
+                                std::span<const Receiver> receivers, std::span<const Parent> parents,
+                                std::span<const std::size_t> leaders) {
+  const Gauge gauge = fit_gauge(options.metric, shape, /*label_free=*/true, scaler, profiles_of(parents));
+  std::vector<double> ratios;
+  for (std::size_t r = 0; r < receivers.size(); ++r) {
+    const Parent& leader = parents[leaders[r]];
+    const Distances distances = compare(gauge, std::span(&receivers[r].profile, 1), std::span(&leader.profile, 1));
+    const double noise = distances.floor.at(0, 0);
+    ratios.push_back(noise > 0 ? std::sqrt(distances.squared.at(0, 0) / noise) : 0);
+  }
+  return ratios;
+}
 
 bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                  const Profile& query, std::span<const Parent> parents) {

@@ -17,4 +17,10 @@ namespace feroma {
 [[nodiscard]] std::vector<double> confidence_weights(Trainer& trainer, const View& data,
                                                      std::span<const Parent> parents);
 
+/// How far each receiver's data are from those of the parent that leads it, without labels and in units of sampling
+/// noise; 0 where the metric knows no noise.
+[[nodiscard]] std::vector<double> strangeness(const FeromaOptions& options, const ProfileShape& shape,
+                                              const BlockScaler& scaler, std::span<const Receiver> receivers,
+                                              std::span<const Parent> parents, std::span<const std::size_t> leaders);
+
 }  // namespace feroma

@@ -34,5 +34,17 @@ TEST(Strangers, AreUnknownToAMetricWithoutNoise) {
   EXPECT_FALSE(is_stranger(options, kShape, {}, profile_at(9), parents_at({0, 3})));
 }
 
+TEST(Strangers, AreMeasuredAgainstTheParentThatLeadsThem) {
+  const std::vector<Parent> parents = parents_at({0, 0.02F, 3, 3.02F});
+  const std::vector<Receiver> receivers{{ClientId{7}, profile_at(0.05F)}, {ClientId{8}, profile_at(1.5F)}};
+  const std::vector<double> ratios = strangeness({}, kShape, {}, receivers, parents, std::vector<std::size_t>{0, 2});
+  EXPECT_LT(ratios[0], 1.7);
+  EXPECT_GT(ratios[1], 5);
+  FeromaOptions euclidean;
+  euclidean.metric = Metric::euclidean;
+  EXPECT_EQ(strangeness(euclidean, kShape, {}, receivers, parents, std::vector<std::size_t>{0, 2}),
+            (std::vector<double>{0, 0}));
+}
+
 }  // namespace
 }  // namespace feroma
