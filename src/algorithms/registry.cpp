@@ -8,6 +8,7 @@
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/feddrift.h"
 #include "feroma/algorithms/feroma.h"
+#include "feroma/algorithms/shiftex.h"
 
 namespace feroma {
 namespace {
@@ -50,6 +51,10 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
 }
 
+AlgorithmPlan plan_shiftex(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+  return plan_with(ShiftExOptions{}, make_shiftex, reader, prefix, problems);
+}
+
 }  // namespace
 
 const std::vector<AlgorithmEntry>& known_algorithms() {
@@ -59,6 +64,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"feddrift", "clustering", "Jothimurugesan et al., 2023", {}, plan_feddrift},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
+      {"shiftex", "clustering", "a reconstruction of Bhope et al., 2025, from its abstract", {}, plan_shiftex},
   };
   return entries;
 }
