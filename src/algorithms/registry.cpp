@@ -22,6 +22,7 @@
 #include "feroma/algorithms/local_only.h"
 #include "feroma/algorithms/pfedme.h"
 #include "feroma/algorithms/scaffold.h"
+#include "feroma/algorithms/shiftex.h"
 
 namespace feroma {
 namespace {
@@ -75,6 +76,7 @@ const std::vector<AlgorithmEntry>& known_algorithms() {
       {"fedem", "clustered, soft", "Marfoq et al., 2021", {}, plan<FedEmOptions, make_fedem>},
       {"fedrc", "clustered, soft", "Guo et al., 2024", {}, plan<FedRcOptions, make_fedrc>},
       {"feddrift", "clustered, drift", "Jothimurugesan et al., 2023", {}, plan<FedDriftOptions, make_feddrift>},
+      {"shiftex", "clustered, drift", "a reconstruction of Bhope et al., 2025", {}, plan<ShiftExOptions, make_shiftex>},
       {"pfedme", "personalised", "Dinh et al., 2020", {}, plan<PFedMeOptions, make_pfedme>},
       {"apfl", "personalised", "Deng et al., 2020", {}, plan<ApflOptions, make_apfl>},
       {"ditto", "personalised", "Li et al., 2021", {}, plan<DittoOptions, make_ditto>},

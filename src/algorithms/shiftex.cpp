@@ -1,0 +1,270 @@
+#include "feroma/algorithms/shiftex.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/expert_pool.h"
+#include "feroma/aggregation/mix.h"
+
+namespace feroma {
+namespace {
+
+/// What samples look like to the encoder: what its last layer reads.
+constexpr Latent kEmbedding = Latent::penultimate;
+
+/// A few samples of a view, drawn by `rng`.
+View some_of(const View& view, int most, Rng rng) {
+  View drawn = view;
+  if (view.size() > static_cast<std::size_t>(most)) {
+    drawn.items.clear();
+    for (const std::uint32_t i : rng.sample(view.size(), static_cast<std::size_t>(most))) {
+      drawn.items.push_back(view.items[i]);
+    }
+  }
+  return drawn;
+}
+
+std::vector<float> embed(Trainer& trainer, const Parameters& encoder, const View& view) {
+  std::vector<float> embeddings;
+  trainer.latents(encoder, view, kEmbedding, [&](std::span<const float> rows, int, const Batch&) {
+    embeddings.insert(embeddings.end(), rows.begin(), rows.end());
+  });
+  return embeddings;
+}
+
+std::vector<float> class_counts(const View& view, int classes) {
+  std::vector<float> counts(static_cast<std::size_t>(classes));
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    const std::span<const std::uint8_t> targets = view.targets(i);
+    if (targets.empty()) {
+      counts[static_cast<std::size_t>(view.label(i))] += 1;
+    }
+    for (std::size_t c = 0; c < targets.size(); ++c) {
+      counts[c] += static_cast<float>(targets[c]);
+    }
+  }
+  return counts;
+}
+
+std::vector<double> doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+class ShiftEx final : public Algorithm {
+ public:
+  explicit ShiftEx(const ShiftExOptions& options) : options_(options) {}
+
+  void init(const ServerContext& context) override {
+    fit_ = with_momentum(context.fit, options_.momentum_reset);
+    parallel_ = context.parallel;
+    classes_ = context.model.classes;
+    width_ = latent_size(context.model, kEmbedding);
+    pool_ = ExpertPool(options_, context.initial, width_, context.rng.derive("experts"));
+  }
+
+  /// Once there is an encoder, every round begins with the question whether data have changed.
+  [[nodiscard]] int phases(Round round) const override { return round <= options_.encoder_round ? 1 : 2; }
+
+  [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
+    if (trains(round, phase)) {
+      return {{{"model", pool_.experts()[pool_.expert_of(client)].model}}};
+    }
+    Message task;  // what the client has not been told yet
+    if (!pool_.met(client)) {
+      task.values["encoder"] = encoder_;
+    }
+    if (pool_.bandwidth() && !std::binary_search(told_.begin(), told_.end(), client)) {
+      task.values["bandwidth"] = Floats{static_cast<float>(*pool_.bandwidth())};
+    }
+    return task;
+  }
+
+  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
+                                    const Message& received) const override {
+    if (!trains(round, phase)) {
+      return look_for_shift(context, received);
+    }
+    Parameters trained = train_locally(context, *received.model("model"), fit_);
+    return {{{"model", share(std::move(trained))}, {"num_examples", Ints{context.report.num_examples}}}};
+  }
+
+  void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    if (!trains(round, phase)) {
+      const StageTimer timer(seconds, Stage::map);
+      read_shifts(answers);
+      return;
+    }
+    const StageTimer timer(seconds, Stage::aggregate);
+    aggregate(answers);
+    if (round == options_.encoder_round) {
+      encoder_ = pool_.experts().front().model;
+    }
+  }
+
+  [[nodiscard]] std::optional<ClusterView> clusters() const override {
+    ClusterView view;
+    for (const ExpertPool::Expert& expert : pool_.experts()) {
+      view.models.push_back(expert.model);
+    }
+    for (const ClientId client : last_) {
+      std::vector<double>& shares = view.shares[client];
+      shares.resize(view.models.size());
+      shares[pool_.expert_of(client)] = 1;
+    }
+    return view;
+  }
+
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
+    if (policy != TestPolicy::nearest_signature || !encoder_) {
+      return nullptr;
+    }
+    const View view = some_of(context.data, options_.samples, context.rng.derive("embeddings"));
+    const std::vector<float> embeddings = embed(context.trainer, *encoder_, view);
+    const std::optional<std::size_t> nearest = pool_.nearest({embeddings, static_cast<std::size_t>(width_)});
+    return nearest ? make_single_model_predictor(pool_.experts()[*nearest].model) : nullptr;
+  }
+
+  [[nodiscard]] std::vector<ServedModel> served() const override {
+    std::vector<ServedModel> served;
+    for (const ExpertPool::Expert& expert : pool_.experts()) {
+      served.push_back({std::nullopt, 0, expert.model, {}, 0});
+    }
+    return served;
+  }
+
+  void save(ModelWriter& out) const override {
+    pool_.save(out);
+    out.put(encoder_);
+    out.out().put(told_);
+    out.out().put(last_);
+  }
+  void load(ModelReader& in) override {
+    pool_.load(in);
+    encoder_ = in.get_model();
+    told_ = in.in().get_vector<ClientId>();
+    last_ = in.in().get_vector<ClientId>();
+  }
+
+ private:
+  [[nodiscard]] bool trains(Round round, int phase) const { return phase == phases(round) - 1; }
+  [[nodiscard]] Message look_for_shift(ClientContext& context, const Message& received) const;
+  void read_shifts(const std::map<ClientId, Message>& answers);
+  [[nodiscard]] LatentMemory read_memory(ClientId client, const Message& answer) const;
+  void aggregate(const std::map<ClientId, Message>& answers);
+
+  ShiftExOptions options_;
+  FitOptions fit_;
+  Parallel parallel_ = in_turn;
+  int classes_ = 0;
+  int width_ = 1;
+  ExpertPool pool_;
+  ParametersPtr encoder_;       ///< frozen: embeddings of different encoders cannot be compared
+  std::vector<ClientId> told_;  ///< who knows the bandwidth, sorted
+  std::vector<ClientId> last_;  ///< who trained in the last round
+};
+
+/// The first embeddings always go to the server; later ones where the window is new and unlike the one before.
+Message ShiftEx::look_for_shift(ClientContext& context, const Message& received) const {
+  const StageTimer timer(context.seconds, Stage::profile);
+  Message& state = context.state;
+  for (const std::string key : {"encoder", "bandwidth"}) {
+    if (received.has(key)) {
+      state.values[key] = received.values.at(key);
+    }
+  }
+  const bool introduced = received.has("encoder");
+  if (!introduced && state.integer("window") == context.window) {
+    return {};
+  }
+  const View view = some_of(context.train, options_.samples, context.rng.derive("embeddings"));
+  Floats embeddings = embed(context.trainer, *state.model("encoder"), view);
+  Floats counts = class_counts(context.train, classes_);
+  Message answer;
+  if (introduced) {
+    answer.values = {{"embeddings", embeddings}, {"classes", counts}};
+  } else {
+    const auto width = static_cast<std::size_t>(width_);
+    const RowsView now{embeddings, width};
+    const RowsView before{state.floats("embeddings"), width};
+    const auto bandwidth = static_cast<double>(state.floats("bandwidth").at(0));
+    const double threshold = permuted_mmd(now, before, bandwidth, options_.permutations, 1 - options_.significance,
+                                          context.rng.derive("permutations"));
+    const bool inputs = squared_mmd(now, before, bandwidth) > threshold;
+    const bool labels = jensen_shannon(doubles(counts), doubles(state.floats("classes"))) > options_.label_threshold;
+    if (inputs || labels) {
+      answer.values = {
+          {"embeddings", embeddings}, {"classes", counts}, {"threshold", Floats{static_cast<float>(threshold)}}};
+    }
+  }
+  state.values["window"] = Ints{context.window};
+  state.values["embeddings"] = std::move(embeddings);
+  state.values["classes"] = std::move(counts);
+  return answer;
+}
+
+LatentMemory ShiftEx::read_memory(ClientId client, const Message& answer) const {
+  const Floats& embeddings = answer.floats("embeddings");
+  const Floats& classes = answer.floats("classes");
+  const auto finite = [](float value) { return std::isfinite(value); };
+  const auto width = static_cast<std::size_t>(width_);
+  const std::size_t count = embeddings.size() / width;
+  require(embeddings.size() % width == 0 && count >= 1 && count <= static_cast<std::size_t>(options_.samples) &&
+              std::all_of(embeddings.begin(), embeddings.end(), finite),
+          ErrorCode::invalid_data,
+          "[shiftex] embeddings of client {} must be 1 to {} rows of {} finite values, got {} values", to_index(client),
+          options_.samples, width_, embeddings.size());
+  require(classes.size() == static_cast<std::size_t>(classes_) &&
+              std::all_of(classes.begin(), classes.end(), [&](float c) { return finite(c) && c >= 0; }),
+          ErrorCode::invalid_data, "[shiftex] classes of client {} must be {} numbers >= 0, got {}", to_index(client),
+          classes_, classes.size());
+  return {embeddings, static_cast<std::int64_t>(count), doubles(classes)};
+}
+
+void ShiftEx::read_shifts(const std::map<ClientId, Message>& answers) {
+  std::map<ClientId, LatentMemory> fresh;
+  std::map<ClientId, ShiftReport> shifted;
+  const bool knows_bandwidth = pool_.bandwidth().has_value();
+  for (const auto& [client, answer] : answers) {
+    if (knows_bandwidth && !std::binary_search(told_.begin(), told_.end(), client)) {
+      told_.insert(std::upper_bound(told_.begin(), told_.end(), client), client);
+    }
+    if (!pool_.met(client)) {
+      fresh[client] = read_memory(client, answer);
+    } else if (!answer.values.empty()) {
+      const Floats& threshold = answer.floats("threshold");
+      require(threshold.size() == 1 && std::isfinite(threshold[0]) && threshold[0] >= 0, ErrorCode::invalid_data,
+              "[shiftex] threshold of client {} must be one number >= 0, got {}", to_index(client), threshold.size());
+      shifted[client] = {read_memory(client, answer), static_cast<double>(threshold[0])};
+    }
+  }
+  pool_.introduce(fresh);
+  pool_.reassign(shifted, parallel_);
+}
+
+void ShiftEx::aggregate(const std::map<ClientId, Message>& answers) {
+  std::vector<std::vector<ParametersPtr>> models(pool_.experts().size());
+  std::vector<std::vector<std::int64_t>> counts(pool_.experts().size());
+  last_.clear();
+  for (const auto& [client, answer] : answers) {
+    const ParametersPtr& model = answer.model("model");
+    const std::int64_t examples = answer.integer("num_examples");
+    require(model && model->size() == pool_.experts().front().model->size() && model->all_finite(),
+            ErrorCode::invalid_data, "[shiftex] the model of client {} must have {} finite values", to_index(client),
+            pool_.experts().front().model->size());
+    require(examples >= 1, ErrorCode::invalid_data, "[shiftex] num_examples of client {} must be >= 1, got {}",
+            to_index(client), examples);
+    const std::size_t expert = pool_.expert_of(client);
+    models[expert].push_back(model);
+    counts[expert].push_back(examples);
+    last_.push_back(client);
+  }
+  for (std::size_t e = 0; e < models.size(); ++e) {
+    if (!models[e].empty()) {  // an expert that nobody uses now stays as it is, for those who return
+      pool_.expert(e).model = share(weighted_mean(models[e], counts[e]));
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_shiftex(const ShiftExOptions& options) { return std::make_unique<ShiftEx>(options); }
+
+}  // namespace feroma
