@@ -6,25 +6,10 @@
 
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/feroma.h"
+#include "feroma/core/error.h"
 
 namespace feroma {
 namespace {
-
-template <class Options, class Make>
-AlgorithmPlan plan_with(Options options, Make make, SettingsReader& reader, const std::string& prefix,
-                        Problems& problems) {
-  const Options preset = options;
-  reader.read(options, prefix);
-  options.check(preset, problems, prefix);
-  AlgorithmPlan plan;
-  Settings settings;
-  write_settings(options, "x", settings);
-  for (auto& [key, setting] : settings) {
-    plan.settings[key.substr(2)] = std::move(setting);
-  }
-  plan.make = [options, make] { return make(options); };
-  return plan;
-}
 
 AlgorithmPlan plan_fedavg(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
   return plan_with(FedAvgOptions{}, make_fedavg, reader, prefix, problems);
@@ -40,15 +25,28 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
 }
 
-}  // namespace
-
-const std::vector<AlgorithmEntry>& known_algorithms() {
-  static const std::vector<AlgorithmEntry> entries{
+std::vector<AlgorithmEntry>& algorithm_table() {
+  static std::vector<AlgorithmEntry> entries{
       {"fedavg", "global", "McMahan et al., 2017", {}, plan_fedavg},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
   };
   return entries;
+}
+
+}  // namespace
+
+const std::vector<AlgorithmEntry>& known_algorithms() { return algorithm_table(); }
+
+void register_algorithm(AlgorithmEntry entry) {
+  require(!entry.name.empty(), ErrorCode::invalid_config, "[registry] an algorithm must have a name, got none");
+  require(entry.plan != nullptr, ErrorCode::invalid_config, "[registry] {} must have a plan, got none", entry.name);
+  for (const AlgorithmEntry& known : known_algorithms()) {
+    require(known.name != entry.name, ErrorCode::invalid_config,
+            "[registry] the name of an algorithm must be new, got \"{}\", which is there already ({})", entry.name,
+            known.source);
+  }
+  algorithm_table().push_back(std::move(entry));
 }
 
 AlgorithmPlan plan_algorithm(SettingsReader& reader, const std::string& prefix, Problems& problems) {
