@@ -4,6 +4,7 @@ RELEASE := build/release
 FEROMA := $(RELEASE)/bin/feroma
 DEMO_RUN := runs/demo
 FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
 # ccache is used where it is installed and never required.
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
@@ -13,7 +14,7 @@ build = cmake --build build/$(1) --parallel $(JOBS)
 check = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-neon bench fuzz format format-check layers lint setup setup-all fresh-check clean
+.PHONY: help demo install test test-all test-neon bench fuzz format format-check layers lint setup setup-all fresh-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,6 +24,12 @@ demo: ## install what is missing, build, run FedAvg against Feroma, write runs/d
 	$(call configure,release)
 	$(call build,release) --target feroma
 	$(FEROMA) run configs/demo.toml --out $(DEMO_RUN) --overwrite
+
+install: ## build the program and the library and install them under PREFIX (default /usr/local) in DESTDIR
+	scripts/setup demo
+	$(call configure,release)
+	$(call build,release) --target feroma
+	DESTDIR="$(DESTDIR)" cmake --install $(RELEASE) --prefix "$(PREFIX)"
 
 test: ## install what is missing, build everything, run the fast tests
 	scripts/setup test

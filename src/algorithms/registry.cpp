@@ -23,31 +23,10 @@
 #include "feroma/algorithms/pfedme.h"
 #include "feroma/algorithms/scaffold.h"
 #include "feroma/algorithms/shiftex.h"
+#include "feroma/core/error.h"
 
 namespace feroma {
 namespace {
-
-template <class Options, class Make>
-AlgorithmPlan plan_with(Options options, Make make, SettingsReader& reader, const std::string& prefix,
-                        Problems& problems) {
-  const Options preset = options;
-  reader.read(options, prefix);
-  options.check(preset, problems, prefix);
-  AlgorithmPlan plan;
-  Settings settings;
-  write_settings(options, "x", settings);
-  for (auto& [key, setting] : settings) {
-    plan.settings[key.substr(2)] = std::move(setting);
-  }
-  plan.make = [options, make] { return make(options); };
-  return plan;
-}
-
-/// For methods without presets: their options' defaults, and the user's changes to them.
-template <class Options, std::unique_ptr<Algorithm> (*make)(const Options&)>
-AlgorithmPlan plan(const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
-  return plan_with(Options{}, make, reader, prefix, problems);
-}
 
 AlgorithmPlan plan_fedavg_ft(const std::string&, SettingsReader& reader, const std::string& prefix,
                              Problems& problems) {
@@ -59,35 +38,52 @@ AlgorithmPlan plan_feroma(const std::string& preset, SettingsReader& reader, con
   return plan_with(feroma_preset(preset), make_feroma, reader, prefix, problems);
 }
 
-}  // namespace
-
-const std::vector<AlgorithmEntry>& known_algorithms() {
-  static const std::vector<AlgorithmEntry> entries{
+std::vector<AlgorithmEntry>& algorithm_table() {
+  static std::vector<AlgorithmEntry> entries{
       {"feroma", "profile mapping", "Feroma, ICLR 2026", {"auto", "paper", "reference"}, plan_feroma},
-      {"fedavg", "global", "McMahan et al., 2017", {}, plan<FedAvgOptions, make_fedavg>},
-      {"fedprox", "global", "Li et al., 2020", {}, plan<FedProxOptions, make_fedprox>},
-      {"scaffold", "global", "Karimireddy et al., 2020", {}, plan<ScaffoldOptions, make_scaffold>},
-      {"fedavgm", "global", "Hsu et al., 2019", {}, plan<ServerMomentumOptions, make_fedavgm>},
-      {"fedadam", "global", "Reddi et al., 2021", {}, plan<AdaptiveServerOptions, make_fedadam>},
-      {"fedyogi", "global", "Reddi et al., 2021", {}, plan<AdaptiveServerOptions, make_fedyogi>},
-      {"ifca", "clustered", "Ghosh et al., 2020", {}, plan<IfcaOptions, make_ifca>},
-      {"fesem", "clustered", "Xie et al., 2022", {}, plan<FesemOptions, make_fesem>},
-      {"cfl", "clustered", "Sattler et al., 2020", {}, plan<CflOptions, make_cfl>},
-      {"fedem", "clustered, soft", "Marfoq et al., 2021", {}, plan<FedEmOptions, make_fedem>},
-      {"fedrc", "clustered, soft", "Guo et al., 2024", {}, plan<FedRcOptions, make_fedrc>},
-      {"feddrift", "clustered, drift", "Jothimurugesan et al., 2023", {}, plan<FedDriftOptions, make_feddrift>},
-      {"shiftex", "clustered, drift", "a reconstruction of Bhope et al., 2025", {}, plan<ShiftExOptions, make_shiftex>},
-      {"pfedme", "personalised", "Dinh et al., 2020", {}, plan<PFedMeOptions, make_pfedme>},
-      {"apfl", "personalised", "Deng et al., 2020", {}, plan<ApflOptions, make_apfl>},
-      {"ditto", "personalised", "Li et al., 2021", {}, plan<DittoOptions, make_ditto>},
-      {"fedproto", "personalised", "Tan et al., 2022", {}, plan<FedProtoOptions, make_fedproto>},
-      {"atp", "test-time adaptation", "Bao et al., 2023", {}, plan<AtpOptions, make_atp>},
-      {"cola", "test-time adaptation", "Chen et al., 2024", {}, plan<ColaOptions, make_cola>},
+      {"fedavg", "global", "McMahan et al., 2017", {}, plan_of<FedAvgOptions>(make_fedavg)},
+      {"fedprox", "global", "Li et al., 2020", {}, plan_of<FedProxOptions>(make_fedprox)},
+      {"scaffold", "global", "Karimireddy et al., 2020", {}, plan_of<ScaffoldOptions>(make_scaffold)},
+      {"fedavgm", "global", "Hsu et al., 2019", {}, plan_of<ServerMomentumOptions>(make_fedavgm)},
+      {"fedadam", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedadam)},
+      {"fedyogi", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedyogi)},
+      {"ifca", "clustered", "Ghosh et al., 2020", {}, plan_of<IfcaOptions>(make_ifca)},
+      {"fesem", "clustered", "Xie et al., 2022", {}, plan_of<FesemOptions>(make_fesem)},
+      {"cfl", "clustered", "Sattler et al., 2020", {}, plan_of<CflOptions>(make_cfl)},
+      {"fedem", "clustered, soft", "Marfoq et al., 2021", {}, plan_of<FedEmOptions>(make_fedem)},
+      {"fedrc", "clustered, soft", "Guo et al., 2024", {}, plan_of<FedRcOptions>(make_fedrc)},
+      {"feddrift", "clustered, drift", "Jothimurugesan et al., 2023", {}, plan_of<FedDriftOptions>(make_feddrift)},
+      {"shiftex",
+       "clustered, drift",
+       "a reconstruction of Bhope et al., 2025",
+       {},
+       plan_of<ShiftExOptions>(make_shiftex)},
+      {"pfedme", "personalised", "Dinh et al., 2020", {}, plan_of<PFedMeOptions>(make_pfedme)},
+      {"apfl", "personalised", "Deng et al., 2020", {}, plan_of<ApflOptions>(make_apfl)},
+      {"ditto", "personalised", "Li et al., 2021", {}, plan_of<DittoOptions>(make_ditto)},
+      {"fedproto", "personalised", "Tan et al., 2022", {}, plan_of<FedProtoOptions>(make_fedproto)},
+      {"atp", "test-time adaptation", "Bao et al., 2023", {}, plan_of<AtpOptions>(make_atp)},
+      {"cola", "test-time adaptation", "Chen et al., 2024", {}, plan_of<ColaOptions>(make_cola)},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
-      {"local", "control", "every client for itself", {}, plan<LocalOnlyOptions, make_local_only>},
-      {"centralised", "control", "one model on everybody's data", {}, plan<CentralisedOptions, make_centralised>},
+      {"local", "control", "every client for itself", {}, plan_of<LocalOnlyOptions>(make_local_only)},
+      {"centralised", "control", "one model on everybody's data", {}, plan_of<CentralisedOptions>(make_centralised)},
   };
   return entries;
+}
+
+}  // namespace
+
+const std::vector<AlgorithmEntry>& known_algorithms() { return algorithm_table(); }
+
+void register_algorithm(AlgorithmEntry entry) {
+  require(!entry.name.empty(), ErrorCode::invalid_config, "[registry] an algorithm must have a name, got none");
+  require(entry.plan != nullptr, ErrorCode::invalid_config, "[registry] {} must have a plan, got none", entry.name);
+  for (const AlgorithmEntry& known : known_algorithms()) {
+    require(known.name != entry.name, ErrorCode::invalid_config,
+            "[registry] the name of an algorithm must be new, got \"{}\", which is there already ({})", entry.name,
+            known.source);
+  }
+  algorithm_table().push_back(std::move(entry));
 }
 
 AlgorithmPlan plan_algorithm(SettingsReader& reader, const std::string& prefix, Problems& problems) {

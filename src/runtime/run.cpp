@@ -216,4 +216,9 @@ std::vector<ResultRecord> run_experiment(const Experiment& experiment, const Run
   return Run(experiment, options, stop)();
 }
 
+std::vector<ResultRecord> run_config(const std::filesystem::path& file, const RunOptions& options) {
+  const std::atomic<bool> never = false;
+  return run_experiment(read_experiment(load_settings(file)), options, never);
+}
+
 }  // namespace feroma

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "feroma/algorithms/fedavg.h"
 #include "tests/algorithms/toy_run.h"
 #include "tests/expect_error.h"
 
@@ -189,6 +190,78 @@ TEST(Registry, RefusesAPresetTheMethodDoesNotHave) {
                [&] { return run.loop("name = 'fedavg'\npreset = 'auto'").rounds(); });
   expect_error(ErrorCode::invalid_config, "auto, paper, reference",
                [&] { return run.loop("name = 'feroma'\npreset = 'best'").rounds(); });
+}
+
+/// FedAvg without its epochs: what an outsider's options look like, with nothing to check across fields.
+struct OutsiderOptions {
+  int epochs = 1;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("epochs", self.epochs, between(0, 9), "1 inherits the momentum policy, more restart it every epoch");
+  }
+};
+
+std::unique_ptr<Algorithm> make_outsider(const OutsiderOptions& options) {
+  return make_fedavg({options.epochs > 1 ? MomentumChoice::epoch : MomentumChoice::inherit});
+}
+
+std::vector<float> bits_after_all_rounds(ToyRun& run, const std::string& algorithm) {
+  RoundLoop loop = run.loop(algorithm);
+  test::play_all(loop);
+  return test::served_bits(loop.algorithm());
+}
+
+TEST(Registry, RunsARegisteredAlgorithmWithItsOptionsLikeABuiltInOne) {
+  register_algorithm({"outsider", "global", "nobody, 2026", {}, plan_of<OutsiderOptions>(make_outsider)});
+  EXPECT_EQ(known_algorithms().back().name, "outsider");
+  ToyRun run;
+  const std::vector<float> inherited = bits_after_all_rounds(run, "name = 'outsider'");
+  EXPECT_EQ(run.plans.back()->label, "outsider");
+  EXPECT_EQ(to_string(run.plans.back()->settings.at("epochs").value), "1");
+  EXPECT_EQ(inherited, bits_after_all_rounds(run, "name = 'fedavg'"));
+  EXPECT_EQ(bits_after_all_rounds(run, "name = 'outsider'\nepochs = 2\nlabel = 'mine'"),
+            bits_after_all_rounds(run, "name = 'fedavg'\nmomentum_reset = 'epoch'"));
+  const auto refuses = [&](const std::string& algorithm, std::string_view part) {
+    expect_error(ErrorCode::invalid_config, part, [&] { return run.loop(algorithm).rounds(); });
+  };
+  refuses("name = 'outsider'\nepochs = 10", "algorithm.0.epochs must be in 0..9");
+  refuses("name = 'outsider'\nepoch = 2", "algorithm.0.epochs");
+  refuses("name = 'outsidr'", "did you mean \"outsider\"");
+}
+
+TEST(Registry, ReadsThePresetsOfARegisteredAlgorithm) {
+  const auto plan = [](const std::string& preset, SettingsReader& reader, const std::string& prefix,
+                       Problems& problems) {
+    return plan_with(OutsiderOptions{preset == "long" ? 5 : 1}, make_outsider, reader, prefix, problems);
+  };
+  register_algorithm({"outsider-presets", "global", "nobody, 2026", {"short", "long"}, plan});
+  ToyRun run;
+  const auto epochs = [&](const std::string& options) {
+    static_cast<void>(run.loop("name = 'outsider-presets'\n" + options));
+    return to_string(run.plans.back()->settings.at("epochs").value);
+  };
+  EXPECT_EQ(epochs(""), "1");
+  EXPECT_EQ(epochs("preset = 'long'"), "5");
+  EXPECT_EQ(run.plans.back()->label, "outsider-presets-long");
+  EXPECT_EQ(epochs("preset = 'long'\nepochs = 3"), "3");
+}
+
+TEST(Registry, RefusesANameThatIsTakenAndKeepsTheFirst) {
+  const auto refuses = [](AlgorithmEntry entry, std::string_view part) {
+    const std::size_t before = known_algorithms().size();
+    expect_error(ErrorCode::invalid_config, part, [&] {
+      register_algorithm(std::move(entry));
+      return 0;
+    });
+    EXPECT_EQ(known_algorithms().size(), before);
+  };
+  const AlgorithmEntry::Plan plan = plan_of<OutsiderOptions>(make_outsider);
+  refuses({"fedavg", "global", "nobody, 2026", {}, plan}, "must be new, got \"fedavg\"");
+  register_algorithm({"outsider-twice", "global", "the first", {}, plan});
+  refuses({"outsider-twice", "global", "the second", {}, plan}, "there already (the first)");
+  refuses({"", "global", "nobody, 2026", {}, plan}, "must have a name");
+  refuses({"outsider-empty", "global", "nobody, 2026", {}, {}}, "must have a plan");
 }
 
 TEST(FeromaOptions, ImpossibleCombinationsAreRefused) {

@@ -46,6 +46,7 @@ accepts src/core/settings.cpp '#include <toml++/toml.h>'
 accepts src/runtime/x.cpp '#include "feroma/report/record.h"'
 accepts apps/feroma/x.cpp '#include "feroma/runtime/run.h"'
 accepts apps/feroma/x.cpp '#include "commands.h"'
+accepts include/feroma/feroma.h '#include "feroma/runtime/run.h"'
 
 rejects src/data/x.cpp '#include "feroma/models/spec.h"' 'folder data may not include models'
 rejects include/feroma/data/x.h '#include "feroma/models/spec.h"' 'folder data may not include models'
@@ -59,6 +60,8 @@ rejects include/feroma/engine/x.h '#include <torch/torch.h>' '<torch/torch.h> be
 rejects src/core/options.cpp '#include <toml++/toml.h>' '<toml++/toml.h> belongs in src/core/settings.cpp only'
 rejects src/runtime/x.cpp '#include <sqlite3.h>' '<sqlite3.h> belongs in src/store/ only'
 rejects src/mapping/x.cpp '#include <nlohmann/json.hpp>' '<nlohmann/json.hpp> belongs in'
+rejects src/runtime/x.cpp '#include "feroma/feroma.h"' 'unknown folder feroma.h'
+rejects include/feroma/feroma.h '#include "engine/torch_engine.h"' 'apps may include public headers only'
 rejects apps/feroma/x.cpp '#include "engine/torch/engine.h"' 'apps may include public headers only'
 
 # A folder nobody has placed in the table is reported once, at line 0.

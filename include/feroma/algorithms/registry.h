@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "feroma/algorithms/algorithm.h"
@@ -22,16 +22,50 @@ struct AlgorithmPlan {
 
 /// One row of the registry.
 struct AlgorithmEntry {
-  std::string_view name;
-  std::string_view category;
-  std::string_view source;
-  std::vector<std::string_view> presets;  ///< the first one is the default
   /// Reads the options of a preset and the user's changes to it.
-  AlgorithmPlan (*plan)(const std::string& preset, SettingsReader& reader, const std::string& prefix,
-                        Problems& problems);
+  using Plan = std::function<AlgorithmPlan(const std::string& preset, SettingsReader& reader, const std::string& prefix,
+                                           Problems& problems)>;
+
+  std::string name;
+  std::string category;
+  std::string source;
+  std::vector<std::string> presets;  ///< the first one is the default
+  Plan plan;
 };
 
+/// The built-in methods, then those that were registered.
 [[nodiscard]] const std::vector<AlgorithmEntry>& known_algorithms();
+
+/// Adds a method of the caller's own; a name that is taken is an invalid_config error. Nothing guards the table:
+/// register before a config is read, on one thread.
+void register_algorithm(AlgorithmEntry entry);
+
+/// Reads changes to `options` under `prefix.`; `check(preset, problems, prefix)` is called where the options have one.
+template <class Options, class Make>
+[[nodiscard]] AlgorithmPlan plan_with(Options options, Make make, SettingsReader& reader, const std::string& prefix,
+                                      Problems& problems) {
+  const Options preset = options;
+  reader.read(options, prefix);
+  if constexpr (requires { &Options::check; }) {
+    options.check(preset, problems, prefix);
+  }
+  AlgorithmPlan plan;
+  Settings settings;
+  write_settings(options, "x", settings);
+  for (auto& [key, setting] : settings) {
+    plan.settings[key.substr(2)] = std::move(setting);
+  }
+  plan.make = [options, make] { return make(options); };
+  return plan;
+}
+
+/// The `plan` of a method without presets: `make(options)` builds it.
+template <class Options, class Make>
+[[nodiscard]] AlgorithmEntry::Plan plan_of(Make make) {
+  return [make](const std::string&, SettingsReader& reader, const std::string& prefix, Problems& problems) {
+    return plan_with(Options{}, make, reader, prefix, problems);
+  };
+}
 
 /// Reads `prefix.name`, `prefix.preset`, `prefix.label` and the method's own options; mistakes become problems.
 [[nodiscard]] AlgorithmPlan plan_algorithm(SettingsReader& reader, const std::string& prefix, Problems& problems);

@@ -38,6 +38,9 @@ struct RunOptions {
 std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,
                                          const std::atomic<bool>& stop);
 
+/// The same for a scenario file, uninterrupted: what `feroma run` does, as one call.
+std::vector<ResultRecord> run_config(const std::filesystem::path& file, const RunOptions& options);
+
 /// The clients and their data: the dataset is read, and the scenario's rules that need it are checked.
 [[nodiscard]] std::unique_ptr<Federation> make_federation(const Experiment& experiment);
 
