@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "algorithms/feroma_state.h"
@@ -24,6 +25,8 @@ constexpr double kWarmupGain = 1.0;
 constexpr double kWarmupMomentum = 0.25;
 // A client further than so many times the noise from the nearest parent's data does not follow its momentum.
 constexpr double kOwnWay = 2.8;
+// More held-out samples than any client has; sums over clients stay far from overflow.
+constexpr std::int64_t kMostHits = 1'000'000'000;
 
 /// What a client is to train from: a mixture, moved on by `momentum` times the way it came from `before` (null: none).
 struct Start {
@@ -230,7 +233,10 @@ double accuracy_of(const Ints& hits) {
 bool training_pays(const std::map<ClientId, Message>& answers) {
   std::int64_t gain = 0;
   for (const auto& [client, answer] : answers) {
-    gain += answer.integer("gain");
+    const std::int64_t hits = answer.integer("gain");
+    require(std::abs(hits) <= kMostHits, ErrorCode::invalid_data, "[feroma] gain must be within +-{}, got {}",
+            kMostHits, hits);
+    gain += hits;
   }
   return gain > 0;
 }
@@ -249,12 +255,14 @@ Message Feroma::train(Round round, ClientContext& context, const Message& receiv
   }
   if ((warming(round) && options_.warmup_auto) || options_.retained_models > 0) {
     answer.values["held_out"] = held_out_hits(context.report.after);
-    context.trainer.passes().forward += context.report.after.count;
   }
   if (options_.server_momentum > 0) {
     const ClientReport& report = context.report;
     answer.values["gain"] = Ints{held_out_hits(report.after)[0] - held_out_hits(report.before)[0]};
-    context.trainer.passes().forward += report.before.count + report.after.count;
+    context.trainer.passes().forward += report.before.count;
+  }
+  if (answer.has("held_out") || answer.has("gain")) {
+    context.trainer.passes().forward += context.report.after.count;
   }
   answer.values["model"] = share(std::move(trained));
   answer.values["num_examples"] = Ints{context.report.num_examples};
@@ -353,7 +361,10 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
                                 gains ? assigned(receiver.client).mixture : nullptr});
     }
   }
-  const std::vector<Parent> kept = retained_parents(options_, shape_, state_.scaler, earlier, state_.parents);
+  std::vector<Parent> kept = retained_parents(options_, shape_, state_.scaler, earlier, state_.parents);
+  for (Parent& parent : kept) {
+    parent.mixture = nullptr;  // momentum is of the last round alone
+  }
   state_.parents.insert(state_.parents.end(), kept.begin(), kept.end());
   assigned_.clear();
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
@@ -69,7 +70,7 @@ std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   return algorithm;
 }
 
-Memories RoundLoop::memories() const { return pool_.memories(participants(std::max(round_, 1))); }
+Memories RoundLoop::memories() const { return pool_.memories(present(std::max(round_, 1))); }
 
 Round RoundLoop::rounds() const { return setup_.federation.options().rounds + algorithm_->extra_rounds(); }
 
@@ -349,7 +350,8 @@ ResultRecord RoundLoop::evaluate() {
   double matchable = 0;
   for (std::size_t i = 0; i < clients; ++i) {
     totals_.stages += seconds[i];
-    native.push_back(scores[i].native.value_or(0));
+    // One client without a model of its own leaves the mean over all of them undefined, not lower.
+    native.push_back(scores[i].native.value_or(std::numeric_limits<double>::quiet_NaN()));
     if (scores[i].matched) {
       matchable += 1;
       matched += *scores[i].matched ? 1 : 0;

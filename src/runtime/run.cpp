@@ -1,6 +1,8 @@
 #include "feroma/runtime/run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "feroma/partition/scenario_data.h"
 #include "feroma/report/html.h"
@@ -41,10 +43,13 @@ void write_round(RunWriter& writer, const RoundRecord& record, const RoundTrace*
   }
 }
 
-/// A model kept from an earlier round has that round in its name: its client may have a present one too.
-std::string model_file(const std::string& label, const ServedModel& served, bool kept) {
+/// A model kept from an earlier round has that round in its name: its client may have a present one too. Of several
+/// models that belong to nobody each has its number (absent: there is only one).
+std::string model_file(const std::string& label, const ServedModel& served, bool kept,
+                       std::optional<std::size_t> number) {
   if (!served.client) {
-    return fmt::format("models/{}.safetensors", label);
+    return number ? fmt::format("models/{}-{}.safetensors", label, *number)
+                  : fmt::format("models/{}.safetensors", label);
   }
   return fmt::format("models/{}-client-{}{}.safetensors", label, to_index(*served.client),
                      kept ? fmt::format("-round-{}", served.round) : "");
@@ -59,13 +64,17 @@ void store_models(const fs::path& folder, const RoundLoop& loop, const RoundReco
     clients[client.client] = &client;
   }
   std::vector<StoreEntry> entries;
-  for (const ServedModel& served : loop.algorithm().served()) {
+  const std::vector<ServedModel> models = loop.algorithm().served();
+  const bool several = std::count_if(models.begin(), models.end(), [](const auto& m) { return !m.client; }) > 1;
+  std::size_t shared = 0;
+  for (const ServedModel& served : models) {
     StoreEntry entry;
     entry.algorithm = label;
     entry.client = served.client;
     const bool kept = served.round != 0 && served.round != loop.finished_rounds();
     entry.round = kept ? served.round : loop.finished_rounds();
-    entry.model_file = model_file(label, served, kept);
+    entry.model_file =
+        model_file(label, served, kept, several && !served.client ? std::optional(shared++) : std::nullopt);
     entry.profile = served.profile;
     entry.num_examples = served.num_examples;
     if (!kept && served.client && clients.contains(to_index(*served.client))) {

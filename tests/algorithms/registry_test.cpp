@@ -79,6 +79,7 @@ class Unlucky final : public Algorithm {
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
     return inner_->predictor(policy, context);
   }
+  [[nodiscard]] Community community(TestPolicy policy) const override { return inner_->community(policy); }
   [[nodiscard]] std::optional<ClusterView> clusters() const override { return inner_->clusters(); }
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
     return inner_->personal(memory);

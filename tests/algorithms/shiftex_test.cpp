@@ -150,6 +150,14 @@ TEST(ShiftEx, CostsOneModelEachWayAndEmbeddings) {
   const RoundRecord fourth = loop.play_round();
   EXPECT_EQ(fourth.bytes_down, 8 * model);
   EXPECT_EQ(fourth.bytes_up, 8 * (model + 8));
+  ASSERT_NE(run.federation.shard(ClientId{0}, 4).window, run.federation.shard(ClientId{0}, 5).window);
+  const Passes before = loop.totals().passes;
+  static_cast<void>(loop.play_round());
+  const Passes looked = loop.totals().passes;
+  EXPECT_EQ((looked.forward - before.forward) - (looked.backward - before.backward), 8 * 10);  // embeddings
+  static_cast<void>(loop.play_round());
+  const Passes after = loop.totals().passes;
+  EXPECT_EQ(after.forward - looked.forward, after.backward - looked.backward);  // nothing new to look at
 }
 
 TEST(ShiftEx, WorksWhereClientsComeAndGo) {

@@ -67,7 +67,7 @@ class RoundLoop {
   /// Those of them who arrived after the first round and take part for the first time.
   [[nodiscard]] std::set<ClientId> newcomers(std::span<const ClientId> participants) const;
   [[nodiscard]] Round data_round(Round round) const;
-  /// What the participants of the last finished round remember.
+  /// What the clients that are there in the last finished round remember.
   [[nodiscard]] Memories memories() const;
   /// The true id of what a client has in a round.
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
