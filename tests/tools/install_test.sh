@@ -36,7 +36,7 @@ fi
 # A copy, so that nothing beside the example helps.
 cp -r "$source/examples" "$sandbox/examples"
 cmake -G Ninja -S "$sandbox/examples" -B "$sandbox/build" -DCMAKE_PREFIX_PATH="$prefix" \
-  -DCMAKE_CXX_COMPILER="$compiler" >"$sandbox/build.log" 2>&1 &&
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wshadow -Werror" >"$sandbox/build.log" 2>&1 &&
   cmake --build "$sandbox/build" >>"$sandbox/build.log" 2>&1 || fail "$(cat "$sandbox/build.log")"
 
 # Two classes that one column tells apart.

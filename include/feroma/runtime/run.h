@@ -28,9 +28,9 @@ struct RunOptions {
   std::filesystem::path out;
   Existing existing = Existing::refuse;
   int threads = 1;
-  RunObserver observer;
+  RunObserver observer = {};
   /// Permutes the order in which clients run; the results must not change.
-  std::optional<std::uint64_t> task_order_seed;
+  std::optional<std::uint64_t> task_order_seed = {};
 };
 
 /// Runs every algorithm of the experiment and writes the run directory; `stop` becoming true ends it with `interrupted`
