@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "algorithms/feroma_state.h"
@@ -234,8 +233,8 @@ bool training_pays(const std::map<ClientId, Message>& answers) {
   std::int64_t gain = 0;
   for (const auto& [client, answer] : answers) {
     const std::int64_t hits = answer.integer("gain");
-    require(std::abs(hits) <= kMostHits, ErrorCode::invalid_data, "[feroma] gain must be within +-{}, got {}",
-            kMostHits, hits);
+    require(hits >= -kMostHits && hits <= kMostHits, ErrorCode::invalid_data,
+            "[feroma] gain must be within +-{}, got {}", kMostHits, hits);
     gain += hits;
   }
   return gain > 0;

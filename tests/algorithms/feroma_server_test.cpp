@@ -159,6 +159,11 @@ TEST_F(MomentumTest, AClientUnlikeEveryParentDoesNotFollowTheNearestOne) {
   EXPECT_NEAR(sent_to(4, 2), 10, 1e-4) << "the nearest model, but not where it was heading";
 }
 
+TEST_F(MomentumTest, RefusesAGainThatNoClientCanHave) {
+  start();
+  EXPECT_THROW(answer(1, 0, {{ClientId{0}, gained(4, std::numeric_limits<std::int64_t>::min())}}), Error);
+}
+
 TEST_F(MomentumTest, SurvivesACheckpoint) {
   start();
   answer(1, 0, {{ClientId{0}, gained(4, 1)}});
