@@ -22,6 +22,7 @@ class SingleModelPredictor final : public Predictor {
     return trainer.probabilities(*model_, view);
   }
   [[nodiscard]] const ModelShares& sources() const override { return sources_; }
+  [[nodiscard]] ParametersPtr model() const override { return model_; }
 
  private:
   ParametersPtr model_;

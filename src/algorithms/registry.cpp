@@ -18,6 +18,7 @@
 #include "feroma/algorithms/fedprox.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/fesem.h"
+#include "feroma/algorithms/finetune.h"
 #include "feroma/algorithms/ifca.h"
 #include "feroma/algorithms/local_only.h"
 #include "feroma/algorithms/pfedme.h"
@@ -64,6 +65,7 @@ std::vector<AlgorithmEntry>& algorithm_table() {
       {"fedproto", "personalised", "Tan et al., 2022", {}, plan_of<FedProtoOptions>(make_fedproto)},
       {"atp", "test-time adaptation", "Bao et al., 2023", {}, plan_of<AtpOptions>(make_atp)},
       {"cola", "test-time adaptation", "Chen et al., 2024", {}, plan_of<ColaOptions>(make_cola)},
+      {"finetune", "test-time adaptation", "a few steps on a few labels", {}, plan_of<FinetuneOptions>(make_finetune)},
       {"fedavg-ft", "control", "FedAvg mixing, then auto's local training and matching", {}, plan_fedavg_ft},
       {"local", "control", "every client for itself", {}, plan_of<LocalOnlyOptions>(make_local_only)},
       {"centralised", "control", "one model on everybody's data", {}, plan_of<CentralisedOptions>(make_centralised)},

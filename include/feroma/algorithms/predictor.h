@@ -30,6 +30,8 @@ class Predictor {
   [[nodiscard]] virtual std::vector<float> predict(Trainer& trainer, const View& view) = 0;
   /// Empty where it has no meaning.
   [[nodiscard]] virtual const ModelShares& sources() const = 0;
+  /// The one model behind the predictions, for those who want to go on from it; null where there are several.
+  [[nodiscard]] virtual ParametersPtr model() const { return nullptr; }
 };
 
 /// How good the predictions for labelled data are.
