@@ -5,20 +5,19 @@
 #include <set>
 
 #include "algorithms/answers.h"
-#include "feroma/algorithms/fedavg.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
 namespace {
 
-class Atp final : public Algorithm {
+class Atp final : public OnTop {
  public:
-  explicit Atp(const AtpOptions& options) : options_(options), training_(make_fedavg({options.momentum_reset})) {}
+  explicit Atp(const AtpOptions& options) : OnTop(options.start, options.momentum_reset), options_(options) {}
 
   void init(const ServerContext& context) override {
     require(!context.multi_label, ErrorCode::unsupported,
             "[atp] follows the entropy over classes that exclude one another, got multi-label data");
-    training_->init(context);
+    OnTop::init(context);
     scheduled_ = context.rounds;
     const std::vector<Segment>& segments = context.initial->layout().segments;
     const bool running_statistics =
@@ -30,26 +29,27 @@ class Atp final : public Algorithm {
   }
 
   [[nodiscard]] int extra_rounds() const override { return options_.rate_rounds; }
+  [[nodiscard]] int phases(Round round) const override { return learns_rates(round) ? 1 : OnTop::phases(round); }
 
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
     if (!learns_rates(round)) {
-      return training_->downlink(round, phase, client);
+      return OnTop::downlink(round, phase, client);
     }
     Message message{{{"rates", rates_}}};
     if (!have_model_.contains(client)) {  // it no longer changes, so once is enough
-      message.values["model"] = model();
+      message.values["model"] = held_by(client);
     }
     return message;
   }
 
   [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
                                     const Message& received) const override {
-    return learns_rates(round) ? learn(context, received) : training_->client_step(round, phase, context, received);
+    return learns_rates(round) ? learn(context, received) : OnTop::client_step(round, phase, context, received);
   }
 
   void check_answer(Round round, int phase, ClientId client, const Message& message) const override {
     if (!learns_rates(round)) {
-      training_->check_answer(round, phase, client, message);
+      OnTop::check_answer(round, phase, client, message);
       return;
     }
     const Answer answer("atp", client, message);
@@ -60,30 +60,41 @@ class Atp final : public Algorithm {
 
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     if (!learns_rates(round)) {
-      training_->uplink(round, phase, answers, seconds);
+      OnTop::uplink(round, phase, answers, seconds);
       return;
     }
     const StageTimer timer(seconds, Stage::aggregate);
+    learning_ = true;
     average_rates(answers);
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
-    if (policy != TestPolicy::native && policy != TestPolicy::known_association) {
-      return nullptr;
-    }
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
     const bool stays = std::all_of(rates_.begin(), rates_.end(), [](float rate) { return rate == 0; });
-    return stays ? make_single_model_predictor(model()) : make_entropy_predictor(model(), adaptation(rates_));
+    std::unique_ptr<Predictor> given = OnTop::predictor(policy, context);
+    return stays || given == nullptr || given->model() == nullptr
+               ? std::move(given)
+               : make_entropy_predictor(given->model(), adaptation(rates_), given->sources());
+  }
+  /// The rounds that learn rates mix nothing.
+  [[nodiscard]] const RoundTrace* trace() const override { return learning_ ? nullptr : OnTop::trace(); }
+
+  /// A global model comes with the rates, without which it is FedAvg's.
+  [[nodiscard]] std::vector<ServedModel> served() const override {
+    std::vector<ServedModel> models = OnTop::served();
+    for (ServedModel& served : models) {
+      if (!served.client) {
+        served.profile = rates_;
+      }
+    }
+    return models;
   }
 
-  /// The model, and with it the rates, without which it is FedAvg's.
-  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, model(), rates_, 0}}; }
-
   void save(ModelWriter& out) const override {
-    training_->save(out);
+    OnTop::save(out);
     out.put(Message{{{"rates", rates_}, {"have_model", Ints(have_model_ids())}}});
   }
   void load(ModelReader& in) override {
-    training_->load(in);
+    OnTop::load(in);
     const Message message = in.get_message();
     rates_ = checked_rates(message);
     have_model_.clear();
@@ -93,7 +104,6 @@ class Atp final : public Algorithm {
   }
 
  private:
-  [[nodiscard]] ParametersPtr model() const { return training_->served().front().model; }
   [[nodiscard]] bool learns_rates(Round round) const { return round > scheduled_; }
   [[nodiscard]] EntropyAdaptation adaptation(Floats rates) const {
     return {std::move(rates), options_.mode, options_.batch_size};
@@ -169,9 +179,9 @@ class Atp final : public Algorithm {
   }
 
   AtpOptions options_;
-  std::unique_ptr<Algorithm> training_;
   Round scheduled_ = 0;
   Floats rates_;
+  bool learning_ = false;          ///< whether the last round was one for rates
   std::set<ClientId> have_model_;  ///< who answered once the model was final
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "algorithms/cola_agents.h"
-#include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/test_time.h"
 #include "feroma/core/error.h"
 
@@ -106,9 +105,9 @@ class Lockstep {
   std::vector<DomainVector> published_;
 };
 
-class Cola final : public Algorithm {
+class Cola final : public OnTop {
  public:
-  explicit Cola(const ColaOptions& options) : options_(options), training_(make_fedavg({options.momentum_reset})) {}
+  explicit Cola(const ColaOptions& options) : OnTop(options.start, options.momentum_reset), options_(options) {}
 
   void init(const ServerContext& context) override {
     require(!context.multi_label, ErrorCode::unsupported,
@@ -117,44 +116,25 @@ class Cola final : public Algorithm {
     static_cast<void>(ChannelAffine(context.initial->layout()));
     static_cast<void>(Stem(context.model));
     model_ = context.model;
-    training_->init(context);
-  }
-  [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
-    return training_->downlink(round, phase, client);
-  }
-  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
-                                    const Message& received) const override {
-    return training_->client_step(round, phase, context, received);
-  }
-  void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
-    training_->check_answer(round, phase, client, answer);
-  }
-  void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
-    training_->uplink(round, phase, answers, seconds);
+    OnTop::init(context);
   }
 
-  /// For a client on its own, such as a training client in validation: the model as it is.
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
-    return training_->predictor(policy, context);
-  }
+  /// A client on its own, such as a training client in validation, gets the model as it is.
   [[nodiscard]] Community community(TestPolicy policy) const override {
-    if (policy != TestPolicy::native && policy != TestPolicy::known_association) {
-      return {};
-    }
-    return [this](std::span<TestContext> clients) {
-      const std::vector<ParametersPtr> starts(clients.size(), training_->served().front().model);
-      return adapt_together(model_, starts, clients, options_);
+    return [this, policy](std::span<TestContext> clients) {
+      std::vector<ParametersPtr> starts;
+      for (TestContext& client : clients) {
+        starts.push_back(assigned(policy, client));
+      }
+      const bool complete = std::none_of(starts.begin(), starts.end(), [](const auto& start) { return !start; });
+      return complete ? adapt_together(model_, starts, clients, options_)
+                      : std::vector<std::unique_ptr<Predictor>>(clients.size());
     };
   }
-
-  [[nodiscard]] std::vector<ServedModel> served() const override { return training_->served(); }
-  void save(ModelWriter& out) const override { training_->save(out); }
-  void load(ModelReader& in) override { training_->load(in); }
 
  private:
   ColaOptions options_;
   ModelSpec model_;
-  std::unique_ptr<Algorithm> training_;
 };
 
 }  // namespace

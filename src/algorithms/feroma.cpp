@@ -9,6 +9,7 @@
 #include "algorithms/feroma_state.h"
 #include "algorithms/parents.h"
 #include "algorithms/retention.h"
+#include "algorithms/server_momentum.h"
 #include "algorithms/strangers.h"
 #include "feroma/aggregation/mix.h"
 #include "feroma/algorithms/extractor.h"
@@ -23,15 +24,6 @@ constexpr int kPcaPoints = 200;
 constexpr double kWarmupGain = 1.0;
 // The share of the server's momentum that acts in the warm-up, while models still change their direction.
 constexpr double kWarmupMomentum = 0.25;
-// A client further than so many times the noise from the nearest parent's data does not follow its momentum.
-constexpr double kOwnWay = 2.8;
-
-/// What a client is to train from: a mixture, moved on by `momentum` times the way it came from `before` (null: none).
-struct Start {
-  ParametersPtr mixture;
-  ParametersPtr before;
-  double momentum = 0;
-};
 
 /// What an exchange of messages is for.
 enum class Step { bounds, profile, train };
@@ -65,7 +57,7 @@ class Feroma final : public Algorithm {
     switch (step(round, phase)) {
       case Step::bounds: return state_.extractor.encoder ? Message{{{"encoder", state_.extractor.encoder}}} : Message{};
       case Step::profile: return state_.equipped.contains(client) ? Message{} : to_message(state_.extractor);
-      case Step::train: return {{{"model", start_of(assigned(client))}}};
+      case Step::train: return {{{"model", assigned(client).model()}}};
     }
     unreachable();
   }
@@ -131,9 +123,6 @@ class Feroma final : public Algorithm {
     return found == assigned_.end()
                ? Start{state_.global, state_.global_before, kWarmupMomentum * options_.server_momentum}
                : found->second;
-  }
-  [[nodiscard]] ParametersPtr start_of(const Start& given) const {
-    return given.before == nullptr ? given.mixture : share(extrapolate(given.mixture, given.before, given.momentum));
   }
 
   // ---- Client side ----
@@ -238,16 +227,6 @@ double accuracy_of(const Ints& hits) {
   return hits[1] == 0 ? 0.0 : 100.0 * static_cast<double>(hits[0]) / static_cast<double>(hits[1]);
 }
 
-/// Whether training made the clients' models better on held-out data, all in all. Where it did not, clients are
-/// memorising what they have, and more of the same would be worse.
-bool training_pays(const std::map<ClientId, Message>& answers) {
-  std::int64_t gain = 0;
-  for (const auto& [client, answer] : answers) {
-    gain += answer.integer("gain");
-  }
-  return gain > 0;
-}
-
 Message Feroma::train(Round round, ClientContext& context, const Message& received) const {
   Parameters trained = train_locally(context, *received.model("model"), fit_);
   Message answer;
@@ -318,20 +297,10 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
     models.push_back(parent.model);
   }
   const std::vector<float> weights(mixing.values.begin(), mixing.values.end());
-  std::vector<Parameters> mixed = mix(models, weights, parallel_);
-  // The nearest parent stands for all that are alike: their mixtures of the round before were nearly the same.
-  std::vector<std::size_t> nearest;
-  for (std::size_t r = 0; r < mixed.size(); ++r) {
-    const auto row = mixing.row(r);
-    nearest.push_back(static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
-  }
-  const std::vector<double> ratios =
-      options_.server_momentum > 0 ? strangeness(options_, shape_, state_.scaler, receivers_, state_.parents, nearest)
-                                   : std::vector<double>(mixed.size());
-  for (std::size_t r = 0; r < mixed.size(); ++r) {
-    assigned_[receivers_[r].client] = {share(std::move(mixed[r])),
-                                       ratios[r] <= kOwnWay ? state_.parents[nearest[r]].mixture : nullptr,
-                                       options_.server_momentum};
+  std::vector<Start> starts =
+      starts_of(options_, shape_, state_.scaler, receivers_, state_.parents, mixing, mix(models, weights, parallel_));
+  for (std::size_t r = 0; r < starts.size(); ++r) {
+    assigned_[receivers_[r].client] = std::move(starts[r]);
   }
 }
 

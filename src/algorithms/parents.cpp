@@ -1,6 +1,8 @@
 #include "algorithms/parents.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "feroma/core/error.h"
@@ -11,6 +13,8 @@ namespace {
 
 constexpr double kPersonalBelow = 1.5;
 constexpr double kGlobalShare = 0.8;
+// Two samples of one distribution are rarely further apart than this times their noise.
+constexpr double kPartner = 1.7;
 
 WeightRule weight_rule(const FeromaOptions& options) {
   return {options.kernel, options.temperature, options.width, options.threshold};
@@ -58,6 +62,15 @@ std::vector<std::size_t> own_columns(std::span<const Receiver> receivers, std::s
     columns.push_back(static_cast<std::size_t>(own - parents.begin()));
   }
   return columns;
+}
+
+/// How far a client whose distribution is known can be from others of it; no limit where it is not known, or where the
+/// metric knows no noise.
+double partner_distance(const Distances& distances) {
+  const auto row = distances.squared.row(0);
+  const auto nearest = static_cast<std::size_t>(std::min_element(row.begin(), row.end()) - row.begin());
+  const double reach = kPartner * kPartner * distances.floor.at(0, nearest);
+  return reach > 0 && row[nearest] <= reach ? std::sqrt(reach) : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -113,7 +126,8 @@ std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule 
     }
     case AssignRule::kernel: {
       const WeightRule kernel{Kernel::gaussian, 1, options.assign_width, 0};
-      const Matrix weights = weights_of(kernel, distances, kernel_width_among(kernel, gauge, old));
+      const double width = std::min(kernel_width_among(kernel, gauge, old), kernel.width * partner_distance(distances));
+      const Matrix weights = weights_of(kernel, distances, width);
       return {weights.values.begin(), weights.values.end()};
     }
   }

@@ -217,5 +217,35 @@ TEST(Atp, RunningStatisticsHaveRatesOfTheirOwn) {
   EXPECT_TRUE(std::isfinite(loop.evaluate().accuracy));
 }
 
+TEST(Atp, CanStartFromTheModelsThatFeromaAssigns) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.rounds = 9;
+  ToyRun run(scenario);
+  RoundLoop feroma = run.loop("name = 'feroma'");
+  RoundLoop still = run.loop("name = 'atp'\nstart = 'feroma'\nrate_rounds = 0");
+  const std::string bold =
+      "name = 'atp'\nstart = 'feroma'\nrate_rounds = 3\nbatch_size = 8\nrate_learning_rate = 300.0\n";
+  RoundLoop adapting = run.loop(bold);
+  test::play_all(feroma);
+  test::play_all(still);
+  test::play_all(adapting);
+  EXPECT_GT(feroma.algorithm().served().size(), 1U);
+  EXPECT_EQ(test::served_bits(still.algorithm()), test::served_bits(feroma.algorithm()));
+  EXPECT_EQ(test::served_bits(adapting.algorithm()), test::served_bits(feroma.algorithm()))
+      << "rates leave models alone";
+  const ResultRecord plain = feroma.evaluate();
+  EXPECT_EQ(still.evaluate().accuracy, plain.accuracy);
+  EXPECT_EQ(still.evaluate().accuracy_few_label, plain.accuracy_few_label);
+  const ResultRecord adapted = adapting.evaluate();
+  EXPECT_TRUE(adapted.accuracy_few_label.has_value());
+  EXPECT_TRUE(adapted.accuracy != plain.accuracy || adapted.accuracy_few_label != plain.accuracy_few_label);
+  RoundLoop first = run.loop(bold);
+  play(first, 10);
+  RoundLoop second = run.loop(bold);
+  second.load(first.save(), "checkpoint");
+  test::play_all(second);
+  EXPECT_EQ(second.evaluate().accuracy, adapted.accuracy);
+}
+
 }  // namespace
 }  // namespace feroma

@@ -169,6 +169,18 @@ TEST(Cola, StandingStillIsFedAvgWhateverTheRole) {
   }
 }
 
+TEST(Cola, StandingStillOnFeromasModelsIsFeroma) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.rounds = 9;
+  ToyRun run(scenario);
+  const std::string still = "name = 'cola'\nstart = 'feroma'\nbatch_size = 16\noffset_learning_rate = 0.0\n";
+  EXPECT_EQ(served(run, still + "role = 'principal'", 9), served(run, "name = 'feroma'", 9));
+  EXPECT_NE(served(run, kToy + "start = 'feroma'", 9), served(run, "name = 'feroma'", 9));
+  RoundLoop loop = run.loop(still + "role = 'principal'");
+  test::play_all(loop);
+  EXPECT_TRUE(loop.evaluate().accuracy_few_label) << "Feroma can choose by labels, so CoLA starts from that as well";
+}
+
 TEST(Cola, TrainsAsFedAvg) {
   ToyRun run;
   RoundLoop cola = run.loop(kToy);

@@ -262,6 +262,23 @@ TEST(Assignment, KernelWidthComesFromTheParents) {
   EXPECT_NEAR(weights[2] / weights[0], std::exp(-100.0 / 8), 1e-9);
 }
 
+TEST(Assignment, AKnownClientIsNotGivenModelsOfOtherDistributionsWhereEverybodyIsAlone) {
+  Rng rng(6);
+  std::vector<Parent> parents;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    parents.push_back({ClientId{i}, nullptr, profile_of(i, rng), 100});
+  }
+  FeromaOptions options;
+  options.assign_width = 2;  // twice the distance between distributions
+  const auto weights = [&](double x) {
+    return assignment_weights(options, AssignRule::kernel, kShape, {}, profile_of(x, rng), parents, true);
+  };
+  EXPECT_GT(weights(2)[2], 0.99);
+  const std::vector<double> stranger = weights(2.4);
+  EXPECT_LT(stranger[2], 0.9) << "where nobody is like it, those around it speak together";
+  EXPECT_GT(stranger[3], 0.1);
+}
+
 TEST(Assignment, NearestTakesOneModelAndKernelAveragesTheGroup) {
   Rng rng(9);
   const std::vector<Parent> parents = parents_of(rng, 6);

@@ -3,16 +3,18 @@
 #include <memory>
 
 #include "feroma/algorithms/algorithm.h"
-#include "feroma/algorithms/local_training.h"
+#include "feroma/algorithms/on_top.h"
 #include "feroma/algorithms/test_time.h"
 
 namespace feroma {
 
 /**
- * ATP (Bao et al., NeurIPS 2023): FedAvg, then rounds in which clients learn, on their held-out samples, how far each
- * tensor should follow the entropy of the model's predictions; a test client adapts by these rates without labels.
+ * ATP (Bao et al., NeurIPS 2023): FedAvg (or Feroma), then rounds in which clients learn, on their held-out samples,
+ * how far each tensor should follow the entropy of the model's predictions; a test client adapts by these rates without
+ * labels.
  */
 struct AtpOptions {
+  StartFrom start = StartFrom::fedavg;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
   int rate_rounds = 20;
   double rate_learning_rate = 0.1;
@@ -21,6 +23,7 @@ struct AtpOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
+    visit("start", self.start, anything(), "whose model a test client starts from; fedavg is the published method");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
     visit("rate_rounds", self.rate_rounds, at_least(0), "rounds after the scheduled ones in which rates are learned");

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "feroma/algorithms/algorithm.h"
-#include "feroma/algorithms/local_training.h"
+#include "feroma/algorithms/on_top.h"
 
 namespace feroma {
 
@@ -23,8 +23,10 @@ constexpr auto enum_names(ColaStatistics) {
 }
 
 /// CoLA (Chen et al., NeurIPS 2024): test clients adapt a factor and an offset per channel and share what they learned
-/// as domain vectors, which others weigh by how alike their data look. The model itself is FedAvg's.
+/// as domain vectors, which others weigh by how alike their data look. The models themselves are FedAvg's (or
+/// Feroma's).
 struct ColaOptions {
+  StartFrom start = StartFrom::fedavg;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
   ColaRole role = ColaRole::follower;
   ColaStatistics statistics = ColaStatistics::current;
@@ -58,6 +60,7 @@ struct ColaOptions {
 
 template <class Self, class Visit>
 void ColaOptions::fields(Self& self, Visit&& visit) {
+  visit("start", self.start, anything(), "whose model a test client starts from; fedavg is the published method");
   visit("momentum_reset", self.momentum_reset, anything(),
         "when the momentum buffer restarts; inherit takes [training]'s");
   visit("role", self.role, anything(), "predict while adapting, or afterwards from everybody's vectors (follower)");

@@ -31,6 +31,9 @@ class OnTop : public Algorithm {
                                     const Message& received) const override {
     return training_->client_step(round, phase, context, received);
   }
+  void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
+    training_->check_answer(round, phase, client, answer);
+  }
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     training_->uplink(round, phase, answers, seconds);
   }
