@@ -57,7 +57,7 @@ RunEstimate estimate_run(const Experiment& experiment, int threads) {
   const std::unique_ptr<Federation> made = make_federation(experiment);
   const Federation& federation = *made;
   const ModelSpec model = experiment.model(federation.shape(), federation.classes());
-  check_algorithms(experiment, model);
+  check_algorithms(experiment, model, federation.multi_label());
   const ClientShard shard = federation.shard(ClientId{0}, 1);
 
   RunEstimate estimate;

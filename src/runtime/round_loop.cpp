@@ -60,6 +60,7 @@ std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();
   ServerContext server = setup_.server;
   server.rounds = setup_.federation.options().rounds;
+  server.multi_label = setup_.federation.multi_label();
   // The workers are idle while the server works. What it does in a round is not interrupted half-way.
   server.parallel = [workers = &setup_.workers](std::size_t count, const std::function<void(std::size_t)>& task) {
     static const std::atomic<bool> never = false;

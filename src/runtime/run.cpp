@@ -116,7 +116,7 @@ class Run {
         initial_(share(initialise(model_, rng_.derive("init")))),
         membership_(experiment.membership, experiment.scenario.clients, experiment.scenario.rounds,
                     rng_.derive("scenario")),
-        checked_(check_algorithms(experiment, model_)),
+        checked_(check_algorithms(experiment, model_, federation_->multi_label())),
         workers_(options.threads, engine_factory(experiment.engine(), model_)),
         directory_(options.out, options.existing, experiment, options.threads),
         commit_path_(checkpoint_path(directory_.path(), "run")) {}
@@ -210,11 +210,13 @@ std::unique_ptr<Federation> make_federation(const Experiment& experiment) {
                                       experiment.training.standardise ? Inputs::standardised : Inputs::as_stored);
 }
 
-bool check_algorithms(const Experiment& experiment, const ModelSpec& model) {
+bool check_algorithms(const Experiment& experiment, const ModelSpec& model, bool multi_label) {
   const Rng rng(0);
   const ParametersPtr initial = share(initialise(model, rng));
   for (const AlgorithmPlan& plan : experiment.algorithms) {
-    plan.make()->init(make_server(experiment, model, initial, rng));
+    ServerContext server = make_server(experiment, model, initial, rng);
+    server.multi_label = multi_label;
+    plan.make()->init(server);
   }
   return true;
 }

@@ -44,8 +44,8 @@ std::vector<ResultRecord> run_config(const std::filesystem::path& file, const Ru
 /// The clients and their data: the dataset is read, and the scenario's rules that need it are checked.
 [[nodiscard]] std::unique_ptr<Federation> make_federation(const Experiment& experiment);
 
-/// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins.
-bool check_algorithms(const Experiment& experiment, const ModelSpec& model);
+/// Builds every algorithm once, so that what cannot work with the model or the data is refused before a run begins.
+bool check_algorithms(const Experiment& experiment, const ModelSpec& model, bool multi_label);
 
 /// What a run would take; for `--dry-run`.
 struct RunEstimate {
