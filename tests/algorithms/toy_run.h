@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +63,27 @@ inline std::vector<float> served_bits(const Algorithm& algorithm) {
   for (const ServedModel& served : algorithm.served()) {
     bits.insert(bits.end(), served.model->values().begin(), served.model->values().end());
     bits.insert(bits.end(), served.profile.begin(), served.profile.end());
+  }
+  return bits;
+}
+
+/// Everything the clients remember, by client and name; bits survive the way through double.
+using RememberedBits = std::map<ClientId, std::map<std::string, std::vector<double>>>;
+inline RememberedBits remembered_bits(const RoundLoop& loop) {
+  RememberedBits bits;
+  for (const auto& [client, memory] : loop.memories()) {
+    for (const auto& [name, value] : memory->values) {
+      std::vector<double>& out = bits[client][name];
+      if (const auto* model = std::get_if<ParametersPtr>(&value)) {
+        out.assign((*model)->values().begin(), (*model)->values().end());
+      } else if (const auto* floats = std::get_if<Floats>(&value)) {
+        out.assign(floats->begin(), floats->end());
+      } else {
+        const Ints& ints = std::get<Ints>(value);
+        std::transform(ints.begin(), ints.end(), std::back_inserter(out),
+                       [](std::int64_t one) { return static_cast<double>(one); });
+      }
+    }
   }
   return bits;
 }
