@@ -13,6 +13,7 @@
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/feddrift.h"
 #include "feroma/algorithms/fedem.h"
+#include "feroma/algorithms/fedgps.h"
 #include "feroma/algorithms/fedopt.h"
 #include "feroma/algorithms/fedproto.h"
 #include "feroma/algorithms/fedprox.h"
@@ -47,6 +48,7 @@ std::vector<AlgorithmEntry>& algorithm_table() {
       {"fedavgm", "global", "Hsu et al., 2019", {}, plan_of<ServerMomentumOptions>(make_fedavgm)},
       {"fedadam", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedadam)},
       {"fedyogi", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedyogi)},
+      {"fedgps", "global", "Yang et al., 2025", {}, plan_of<FedGpsOptions>(make_fedgps)},
       {"ifca", "clustered", "Ghosh et al., 2020", {}, plan_of<IfcaOptions>(make_ifca)},
       {"fesem", "clustered", "Xie et al., 2022", {}, plan_of<FesemOptions>(make_fesem)},
       {"cfl", "clustered", "Sattler et al., 2020", {}, plan_of<CflOptions>(make_cfl)},
