@@ -19,6 +19,7 @@
 #include "feroma/algorithms/fedprox.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/fesem.h"
+#include "feroma/algorithms/foogd.h"
 #include "feroma/algorithms/ifca.h"
 #include "feroma/algorithms/local_only.h"
 #include "feroma/algorithms/pfedme.h"
@@ -49,6 +50,7 @@ std::vector<AlgorithmEntry>& algorithm_table() {
       {"fedadam", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedadam)},
       {"fedyogi", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedyogi)},
       {"fedgps", "global", "Yang et al., 2025", {}, plan_of<FedGpsOptions>(make_fedgps)},
+      {"foogd", "global", "Liao et al., 2024", {}, plan_of<FoogdOptions>(make_foogd)},
       {"ifca", "clustered", "Ghosh et al., 2020", {}, plan_of<IfcaOptions>(make_ifca)},
       {"fesem", "clustered", "Xie et al., 2022", {}, plan_of<FesemOptions>(make_fesem)},
       {"cfl", "clustered", "Sattler et al., 2020", {}, plan_of<CflOptions>(make_cfl)},
