@@ -166,10 +166,7 @@ class Foogd final : public Algorithm {
     const std::span<const float> a = rows.first(first);
     const std::size_t copy = rows.size() == first ? 0 : first;
     const std::span<const float> b = rows.subspan(copy);
-    const double kernel = stein_width(a, b, width);
-    if (a.size() <= width || !(kernel > 0)) {
-      return 0;  // one sample, or all of them alike: no distance to measure with
-    }
+    const double kernel = std::max(stein_width(a, b, width), options_.smallest_kernel);
     const ScoreNetwork::Pass pass = network_.forward(score, rows);
     const std::span<const float> scores = pass.out;
     const Stein stein = stein_discrepancy({a, scores.first(first), b, scores.subspan(copy), width}, kernel);
@@ -193,7 +190,7 @@ class Foogd final : public Algorithm {
     add_matching_loss_(network_, score, add_noise(latents, network_.size(), levels_, normals_, rng),
                        options_.score_target == ScoreTarget::scaled, gradient);
     if (options_.sample_weight > 0) {
-      add_sample_loss_(network_, score, latents, {options_.sampler_steps, options_.sampler_rate},
+      add_sample_loss_(network_, score, latents, {options_.samples, options_.sampler_steps, options_.sampler_rate},
                        options_.sample_weight, normals_, rng, gradient);
     }
     for (std::size_t i = 0; i < score.size(); ++i) {
@@ -224,6 +221,8 @@ void FoogdOptions::check(const FoogdOptions& preset, Problems& problems, const s
   };
   ignored("amplitude_share", amplitude_share != preset.amplitude_share, augment == Augmentation::amplitude,
           "augment amplitude");
+  ignored("smallest_kernel", smallest_kernel != preset.smallest_kernel, stein_weight > 0, "stein_weight > 0");
+  ignored("samples", samples != preset.samples, sample_weight > 0, "sample_weight > 0");
   ignored("sampler_steps", sampler_steps != preset.sampler_steps, sample_weight > 0, "sample_weight > 0");
   ignored("sampler_rate", sampler_rate != preset.sampler_rate, sample_weight > 0, "sample_weight > 0");
 }

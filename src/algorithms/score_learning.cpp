@@ -64,13 +64,13 @@ double add_matching_loss_(const ScoreNetwork& network, std::span<const float> we
 double add_sample_loss_(const ScoreNetwork& network, std::span<const float> weights, std::span<const float> rows,
                         const Sampler& sampler, double weight, const NormalPool& pool, Rng& rng,
                         std::span<float> gradient) {
-  std::vector<float> samples = pool.draw(rows.size(), rng);
+  std::vector<float> samples = pool.draw(static_cast<std::size_t>(sampler.samples) * network.size(), rng);
   std::vector<ScoreNetwork::Pass> passes;
   const auto half = static_cast<float>(sampler.rate / 2);
   const auto spread = static_cast<float>(std::sqrt(sampler.rate));
   for (int step = 0; step < sampler.steps; ++step) {
     passes.push_back(network.forward(weights, samples));
-    const std::vector<float> noise = pool.draw(rows.size(), rng);
+    const std::vector<float> noise = pool.draw(samples.size(), rng);
     for (std::size_t i = 0; i < samples.size(); ++i) {
       samples[i] += half * passes.back().out[i] + spread * noise[i];
     }

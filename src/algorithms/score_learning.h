@@ -37,11 +37,12 @@ double add_matching_loss_(const ScoreNetwork& network, std::span<const float> we
 
 /// How samples are drawn: x += rate / 2 * s(x) + sqrt(rate) * normal, from a normal start.
 struct Sampler {
+  int samples = 16;
   int steps = 10;
   double rate = 0.01;
 };
-/// Weight times the squared mean discrepancy between rows and as many samples of the network, differentiated through
-/// the sampler. Adds to `gradient`.
+/// Weight times the squared mean discrepancy between rows and samples of the network, differentiated through the
+/// sampler. Adds to `gradient`.
 double add_sample_loss_(const ScoreNetwork& network, std::span<const float> weights, std::span<const float> rows,
                         const Sampler& sampler, double weight, const NormalPool& pool, Rng& rng,
                         std::span<float> gradient);

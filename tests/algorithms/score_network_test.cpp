@@ -97,7 +97,7 @@ TEST(ScoreLearning, SampleLossMovesTheNetworkTowardsTheRows) {
   const std::vector<float> rows = normal_rows(40 * 3, 7, 1.5, 0.5);
   const auto loss = [&](const std::vector<float>& w, std::span<float> gradient) {
     Rng rng(3);
-    return add_sample_loss_(network, w, rows, {10, 0.1}, 1, pool, rng, gradient);
+    return add_sample_loss_(network, w, rows, {30, 10, 0.1}, 1, pool, rng, gradient);
   };
   std::vector<float> gradient(weights.size());
   const double before = loss(weights, gradient);

@@ -37,6 +37,8 @@ struct FoogdOptions {
   ScoreTarget score_target = ScoreTarget::score;
   double smallest_noise = 0.01;
   double largest_noise = 1;
+  double smallest_kernel = 1;
+  int samples = 16;
   int sampler_steps = 10;
   double sampler_rate = 0.01;
 
@@ -58,6 +60,10 @@ struct FoogdOptions {
           "what the network learns: the score, or as in the public code one scaled by the noise");
     visit("smallest_noise", self.smallest_noise, above(0), "deviation of the least noise that scores are learned from");
     visit("largest_noise", self.largest_noise, above(0), "of the most; as many levels between them as classes");
+    visit("smallest_kernel", self.smallest_kernel, above(0),
+          "least width of the Stein kernel: among the equal latents of a fresh model the discrepancy would blow up");
+    visit("samples", self.samples, at_least(2),
+          "samples of the score network per batch; the public code draws a whole batch, which takes most of the time");
     visit("sampler_steps", self.sampler_steps, at_least(1), "Langevin steps of a sample");
     visit("sampler_rate", self.sampler_rate, above(0), "length of a Langevin step");
   }
