@@ -19,7 +19,7 @@ inline ModelSpec toy_model(SampleShape input, int classes) {
 }
 
 /// Plain loops instead of a real engine, so that algorithms and the round loop are tested in every build. Knows
-/// cross-entropy and entropy; nothing trainable lies below its latent, so gradients that enter there change nothing.
+/// cross-entropy and entropy; nothing trainable lies below its latent, so a latent loss adds its value and no gradient.
 class ToyEngine final : public Engine {
  public:
   explicit ToyEngine(ModelSpec spec) : spec_(std::move(spec)) {}
@@ -61,7 +61,12 @@ class ToyEngine final : public Engine {
         gradient[classes * width + u] += d;
       }
     }
-    return loss / batch.size;
+    loss /= batch.size;
+    if (objective.latent_loss) {
+      std::vector<float> ignored(out.latents.size());
+      loss += objective.latent_loss(out.latents, ignored);
+    }
+    return loss;
   }
 
   [[nodiscard]] Activations forward(const Parameters& params, const Batch& batch, Latent) override {

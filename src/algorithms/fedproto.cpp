@@ -1,9 +1,5 @@
 #include "feroma/algorithms/fedproto.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "algorithms/answers.h"
 #include "algorithms/prototypes.h"
 #include "feroma/core/error.h"
 
@@ -15,6 +11,8 @@ class FedProto final : public Algorithm {
   explicit FedProto(const FedProtoOptions& options) : options_(options) {}
 
   void init(const ServerContext& context) override {
+    require(!context.multi_label, ErrorCode::unsupported,
+            "[fedproto] a sample has the prototype of its one class, got multi-label data");
     fit_ = with_momentum(context.fit, options_.momentum_reset);
     initial_ = context.initial;
     prototypes_ = Prototypes(context.model.classes, latent_size(context.model, options_.latent));
@@ -25,53 +23,21 @@ class FedProto final : public Algorithm {
   }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
-    require(!context.train.samples->multi_label(), ErrorCode::unsupported,
-            "[fedproto] a sample has the prototype of its one class, got multi-label data");
     const Prototypes shared = read(received);
     // A client that is new starts from the model all clients start from.
     const ParametersPtr own = context.state.has("model") ? context.state.model("model") : initial_;
     const bool alone = options_.lambda == 0 || shared.empty();
-    const ParametersPtr trained = share(alone ? train_locally(context, *own, fit_) : train_near(context, *own, shared));
+    const ParametersPtr trained = share(train_locally(context, *own, fit_, alone ? FitHooks{} : draw_towards(shared)));
     context.state.values["model"] = trained;
     const StageTimer timer(context.seconds, Stage::profile);
-    const ClassMeans own_means = class_means(context.trainer, *trained, context.train, options_.latent,
-                                             prototypes_.classes(), prototypes_.width());
-    return {{{"prototypes", own_means.means.rows()},
-             {"classes", own_means.means.labels()},
-             {"counts", counts_of(own_means)}}};
+    return class_means(context.trainer, *trained, context.train, options_.latent, prototypes_.classes(),
+                       prototypes_.width())
+        .message();
   }
 
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     const StageTimer timer(seconds, Stage::aggregate);
-    const auto width = static_cast<std::size_t>(prototypes_.width());
-    std::vector<double> sums(static_cast<std::size_t>(prototypes_.classes()) * width);
-    std::vector<double> weights(static_cast<std::size_t>(prototypes_.classes()));
-    for (const auto& [client, answer] : answers) {
-      const Prototypes means = read(answer);
-      const Ints& labels = answer.ints("classes");
-      const Ints& counts = answer.ints("counts");
-      require(counts.size() == labels.size(), ErrorCode::invalid_data,
-              "[fedproto] {} classes need as many counts, got {}", labels.size(), counts.size());
-      for (std::size_t i = 0; i < labels.size(); ++i) {
-        require(counts[i] >= 1, ErrorCode::invalid_data, "[fedproto] a count must be >= 1, got {}", counts[i]);
-        const double weight = options_.weights == PrototypeWeights::counts ? static_cast<double>(counts[i]) : 1.0;
-        const auto label = static_cast<std::size_t>(labels[i]);
-        const std::span<const float> mean = means.of(static_cast<std::int32_t>(labels[i]));
-        weights[label] += weight;
-        for (std::size_t j = 0; j < width; ++j) {
-          sums[label * width + j] += weight * static_cast<double>(mean[j]);
-        }
-      }
-    }
-    std::vector<float> mean(width);
-    for (std::size_t label = 0; label < weights.size(); ++label) {
-      for (std::size_t j = 0; j < width && weights[label] > 0; ++j) {
-        mean[j] = static_cast<float>(sums[label * width + j] / weights[label]);
-      }
-      if (weights[label] > 0) {  // a class that nobody holds now keeps the prototype it had
-        prototypes_.set(static_cast<std::int32_t>(label), mean);
-      }
-    }
+    prototypes_ = mean_prototypes(answers, prototypes_, options_.weights == PrototypeWeights::counts, "fedproto");
   }
 
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
@@ -84,12 +50,7 @@ class FedProto final : public Algorithm {
   }
 
   void check_answer(Round, int, ClientId client, const Message& message) const override {
-    const Answer answer("fedproto", client, message);
-    const auto classes = static_cast<std::size_t>(prototypes_.classes());
-    const auto width = static_cast<std::size_t>(prototypes_.width());
-    const std::size_t count = answer.rows("prototypes", width, 0, classes).size() / width;
-    answer.integers("classes", count, 0, prototypes_.classes() - 1);
-    answer.integers("counts", count, 1);
+    check_prototypes({"fedproto", client, message}, prototypes_);
   }
 
   /// The server holds no model.
@@ -104,71 +65,28 @@ class FedProto final : public Algorithm {
                             message.ints("classes"), "fedproto");
   }
 
-  static Ints counts_of(const ClassMeans& means) {
-    Ints counts;
-    for (const std::int64_t label : means.means.labels()) {
-      counts.push_back(means.counts[static_cast<std::size_t>(label)]);
-    }
-    return counts;
-  }
-
-  /// As train_locally does it, with latents drawn towards the shared prototypes.
-  [[nodiscard]] Parameters train_near(ClientContext& context, const Parameters& own, const Prototypes& shared) const {
-    context.report.before = score_for_the_record(context, own);
-    context.report.num_examples = static_cast<std::int64_t>(context.train.size());
-    Parameters params = own.clone();
-    {
-      const StageTimer timer(context.seconds, Stage::train);
-      std::vector<float> velocity(params.size());
-      std::vector<float> gradient(params.size());
-      const std::size_t batches = (context.train.size() + static_cast<std::size_t>(fit_.batch_size) - 1) /
-                                  static_cast<std::size_t>(fit_.batch_size);
-      std::size_t step = 0;
-      double loss_sum = 0;
-      context.trainer.for_each_minibatch(context.train, fit_, context.rng.derive("train"), [&](const Batch& batch) {
-        if (fit_.momentum_reset == MomentumReset::epoch && step % batches == 0) {
-          std::fill(velocity.begin(), velocity.end(), 0.0F);
+  /// Lambda times the mean squared distance of latents to the prototypes of their classes, where there are some.
+  [[nodiscard]] FitHooks draw_towards(const Prototypes& shared) const {
+    FitHooks hooks;
+    hooks.latent = options_.latent;
+    hooks.latent_loss = [this, &shared](const Batch& batch, std::span<const float> latents, std::span<float> gradient) {
+      const auto width = static_cast<std::size_t>(shared.width());
+      const double scale = options_.lambda / (static_cast<double>(width) * batch.size);
+      double loss = 0;
+      for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+        if (!shared.knows(batch.labels[i])) {
+          continue;
         }
-        ++step;
-        const double loss = gradient_near(context.trainer, params, batch, shared, gradient);
-        require(std::isfinite(loss), ErrorCode::invalid_data, "[fedproto] the loss must stay finite, got {} at step {}",
-                loss, step);
-        sgd_step(params.values(), velocity, gradient, fit_.learning_rate, fit_.momentum);
-        loss_sum += loss * batch.size;
-      });
-      require(params.all_finite(), ErrorCode::invalid_data,
-              "[fedproto] the model must stay finite, got a value that is not after the last step");
-      const double samples = static_cast<double>(context.train.size()) * fit_.local_epochs;
-      context.report.train_loss = samples > 0 ? loss_sum / samples : 0.0;
-    }
-    context.report.after = score_for_the_record(context, params);
-    return params;
-  }
-
-  /// Gradient and value of the cross-entropy plus lambda times the mean squared distance of latents to prototypes.
-  double gradient_near(Trainer& trainer, Parameters& params, const Batch& batch, const Prototypes& shared,
-                       std::span<float> gradient) const {
-    trainer.passes().forward += batch.size;
-    const Activations seen = trainer.engine().forward(params, batch, options_.latent);
-    const auto width = static_cast<std::size_t>(shared.width());
-    const double scale = options_.lambda / (static_cast<double>(width) * batch.size);
-    std::vector<float> pull(seen.latents.size());
-    double distance = 0;
-    for (std::size_t i = 0; i < batch.labels.size(); ++i) {
-      if (!shared.knows(batch.labels[i])) {
-        continue;
+        const std::span<const float> target = shared.of(batch.labels[i]);
+        for (std::size_t j = 0; j < width; ++j) {
+          const double away = static_cast<double>(latents[i * width + j]) - static_cast<double>(target[j]);
+          loss += scale * away * away;
+          gradient[i * width + j] = static_cast<float>(2 * scale * away);
+        }
       }
-      const std::span<const float> target = shared.of(batch.labels[i]);
-      for (std::size_t j = 0; j < width; ++j) {
-        const double away = static_cast<double>(seen.latents[i * width + j]) - static_cast<double>(target[j]);
-        distance += scale * away * away;
-        pull[i * width + j] = static_cast<float>(2 * scale * away);
-      }
-    }
-    Objective objective;
-    objective.latent_gradient = pull;
-    objective.latent = options_.latent;
-    return trainer.gradient(params, batch, objective, gradient) + distance;
+      return loss;
+    };
+    return hooks;
   }
 
   FedProtoOptions options_;

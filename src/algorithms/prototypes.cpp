@@ -1,5 +1,7 @@
 #include "algorithms/prototypes.h"
 
+#include <set>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -105,6 +107,8 @@ Prototypes Prototypes::read(int classes, int width, const Floats& rows, const In
   for (std::size_t i = 0; i < labels.size(); ++i) {
     require(labels[i] >= 0 && labels[i] < classes, ErrorCode::invalid_data,
             "[{}] a prototype's class must be in 0..{}, got {}", owner, classes - 1, labels[i]);
+    require(!prototypes.knows(static_cast<std::int32_t>(labels[i])), ErrorCode::invalid_data,
+            "[{}] a class must have one prototype, got another of class {}", owner, labels[i]);
     const auto row = std::span(rows).subspan(i * static_cast<std::size_t>(width), static_cast<std::size_t>(width));
     for (const float value : row) {
       require(std::isfinite(value), ErrorCode::invalid_data, "[{}] a prototype must be finite, got {}", owner, value);
@@ -114,32 +118,95 @@ Prototypes Prototypes::read(int classes, int width, const Floats& rows, const In
   return prototypes;
 }
 
-ClassMeans class_means(Trainer& trainer, const Parameters& model, const View& view, Latent latent, int classes,
-                       int width) {
-  const auto size = static_cast<std::size_t>(width);
-  std::vector<double> sums(static_cast<std::size_t>(classes) * size);
-  ClassMeans result{Prototypes(classes, width), Ints(static_cast<std::size_t>(classes))};
-  trainer.latents(model, view, latent, [&](std::span<const float> rows, int, const Batch& batch) {
-    for (std::size_t i = 0; i < batch.labels.size(); ++i) {
-      const auto label = static_cast<std::size_t>(batch.labels[i]);
-      result.counts[label] += 1;
-      for (std::size_t j = 0; j < size; ++j) {
-        sums[label * size + j] += static_cast<double>(rows[i * size + j]);
-      }
-    }
-  });
+Message ClassMeans::message() const {
+  Ints held;
+  for (const std::int64_t label : means.labels()) {
+    held.push_back(counts[static_cast<std::size_t>(label)]);
+  }
+  return {{{"prototypes", means.rows()}, {"classes", means.labels()}, {"counts", held}}};
+}
+
+ClassSums::ClassSums(int classes, int width)
+    : width_(width),
+      sums_(static_cast<std::size_t>(classes) * static_cast<std::size_t>(width)),
+      counts_(static_cast<std::size_t>(classes)) {}
+
+void ClassSums::add(std::int32_t label, std::span<const float> latent) {
+  const auto row = static_cast<std::size_t>(label);
+  counts_[row] += 1;
+  for (std::size_t j = 0; j < latent.size(); ++j) {
+    sums_[row * latent.size() + j] += static_cast<double>(latent[j]);
+  }
+}
+
+ClassMeans ClassSums::means() const {
+  const auto size = static_cast<std::size_t>(width_);
+  ClassMeans result{Prototypes(static_cast<int>(counts_.size()), width_), counts_};
   std::vector<float> mean(size);
-  for (std::int32_t label = 0; label < classes; ++label) {
-    const auto row = static_cast<std::size_t>(label);
-    if (result.counts[row] == 0) {
+  for (std::size_t label = 0; label < counts_.size(); ++label) {
+    if (counts_[label] == 0) {
       continue;
     }
     for (std::size_t j = 0; j < size; ++j) {
-      mean[j] = static_cast<float>(sums[row * size + j] / static_cast<double>(result.counts[row]));
+      mean[j] = static_cast<float>(sums_[label * size + j] / static_cast<double>(counts_[label]));
     }
-    result.means.set(label, mean);
+    result.means.set(static_cast<std::int32_t>(label), mean);
   }
   return result;
+}
+
+ClassMeans class_means(Trainer& trainer, const Parameters& model, const View& view, Latent latent, int classes,
+                       int width) {
+  const auto size = static_cast<std::size_t>(width);
+  ClassSums sums(classes, width);
+  trainer.latents(model, view, latent, [&](std::span<const float> rows, int, const Batch& batch) {
+    for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+      sums.add(batch.labels[i], rows.subspan(i * size, size));
+    }
+  });
+  return sums.means();
+}
+
+void check_prototypes(const Answer& answer, const Prototypes& like) {
+  const auto width = static_cast<std::size_t>(like.width());
+  const auto classes = static_cast<std::size_t>(like.classes());
+  const std::size_t count = answer.rows("prototypes", width, 0, classes).size() / width;
+  const Ints& labels = answer.integers("classes", count, 0, like.classes() - 1);
+  answer.expect(std::set(labels.begin(), labels.end()).size() == count, "classes", "be named once each", count);
+  answer.integers("counts", count, 1);
+}
+
+Prototypes mean_prototypes(const std::map<ClientId, Message>& answers, const Prototypes& before, bool by_samples,
+                           std::string_view owner) {
+  const auto width = static_cast<std::size_t>(before.width());
+  std::vector<double> sums(static_cast<std::size_t>(before.classes()) * width);
+  std::vector<double> weights(static_cast<std::size_t>(before.classes()));
+  for (const auto& [client, answer] : answers) {
+    const Ints& labels = answer.ints("classes");
+    const Ints& counts = answer.ints("counts");
+    const Prototypes means =
+        Prototypes::read(before.classes(), before.width(), answer.floats("prototypes"), labels, owner);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const double weight = by_samples ? static_cast<double>(counts[i]) : 1.0;
+      const auto label = static_cast<std::size_t>(labels[i]);
+      const std::span<const float> mean = means.of(static_cast<std::int32_t>(labels[i]));
+      weights[label] += weight;
+      for (std::size_t j = 0; j < width; ++j) {
+        sums[label * width + j] += weight * static_cast<double>(mean[j]);
+      }
+    }
+  }
+  Prototypes after = before;
+  std::vector<float> mean(width);
+  for (std::size_t label = 0; label < weights.size(); ++label) {
+    for (std::size_t j = 0; j < width && weights[label] > 0; ++j) {
+      mean[j] = static_cast<float>(sums[label * width + j] / weights[label]);
+    }
+    if (weights[label] > 0) {
+      after.set(static_cast<std::int32_t>(label), mean);
+    }
+  }
+  return after;
 }
 
 std::unique_ptr<Predictor> make_nearest_prototype_predictor(ParametersPtr model, Prototypes prototypes, Latent latent) {

@@ -13,12 +13,14 @@
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/algorithms/feddrift.h"
 #include "feroma/algorithms/fedem.h"
+#include "feroma/algorithms/fedgps.h"
 #include "feroma/algorithms/fedopt.h"
 #include "feroma/algorithms/fedproto.h"
 #include "feroma/algorithms/fedprox.h"
 #include "feroma/algorithms/feroma.h"
 #include "feroma/algorithms/fesem.h"
 #include "feroma/algorithms/finetune.h"
+#include "feroma/algorithms/foogd.h"
 #include "feroma/algorithms/ifca.h"
 #include "feroma/algorithms/local_only.h"
 #include "feroma/algorithms/pfedme.h"
@@ -48,6 +50,8 @@ std::vector<AlgorithmEntry>& algorithm_table() {
       {"fedavgm", "global", "Hsu et al., 2019", {}, plan_of<ServerMomentumOptions>(make_fedavgm)},
       {"fedadam", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedadam)},
       {"fedyogi", "global", "Reddi et al., 2021", {}, plan_of<AdaptiveServerOptions>(make_fedyogi)},
+      {"fedgps", "global", "Yang et al., 2025", {}, plan_of<FedGpsOptions>(make_fedgps)},
+      {"foogd", "global", "Liao et al., 2024", {}, plan_of<FoogdOptions>(make_foogd)},
       {"ifca", "clustered", "Ghosh et al., 2020", {}, plan_of<IfcaOptions>(make_ifca)},
       {"fesem", "clustered", "Xie et al., 2022", {}, plan_of<FesemOptions>(make_fesem)},
       {"cfl", "clustered", "Sattler et al., 2020", {}, plan_of<CflOptions>(make_cfl)},

@@ -52,10 +52,8 @@ void append_sigmoid(std::vector<float>& out, std::span<const float> logits) {
   }
 }
 
-Objective objective_of(const View& view) {
-  Objective objective;
-  objective.loss = view.samples->multi_label() ? Loss::binary_cross_entropy : Loss::cross_entropy;
-  return objective;
+Loss loss_of(const View& view) {
+  return view.samples->multi_label() ? Loss::binary_cross_entropy : Loss::cross_entropy;
 }
 
 /// The loss of every sample, from its row of probabilities.
@@ -113,7 +111,7 @@ std::vector<double> Trainer::epochs(std::span<const Learner> learners, const Vie
   for (const Learner& learner : learners) {
     velocities.emplace_back(learner.params.size());
   }
-  const Objective objective = objective_of(view);
+  const Loss own_loss = loss_of(view);
   for (int epoch = 0; epoch < options.local_epochs; ++epoch) {
     if (options.momentum_reset == MomentumReset::epoch) {
       for (std::vector<float>& velocity : velocities) {
@@ -125,7 +123,7 @@ std::vector<double> Trainer::epochs(std::span<const Learner> learners, const Vie
       assemble_(batch_, view, items, engine_.layout());
       ++steps;
       for (std::size_t i = 0; i < learners.size(); ++i) {
-        const double loss = step(learners[i], items, options, objective, velocities[i]);
+        const double loss = step(learners[i], items, options, own_loss, velocities[i]);
         require(std::isfinite(loss), ErrorCode::invalid_data,
                 "[training] the loss must stay finite, got {} at step {} of epoch {}", loss, steps, epoch + 1);
         losses[i] += loss * static_cast<double>(items.size());
@@ -141,7 +139,7 @@ std::vector<double> Trainer::epochs(std::span<const Learner> learners, const Vie
 }
 
 double Trainer::step(const Learner& learner, std::span<const std::uint32_t> items, const FitOptions& options,
-                     const Objective& objective, std::span<float> velocity) {
+                     Loss own_loss, std::span<float> velocity) {
   batch_.weights.clear();
   if (!learner.hooks.sample_weights.empty()) {
     for (const std::uint32_t item : items) {
@@ -149,7 +147,13 @@ double Trainer::step(const Learner& learner, std::span<const std::uint32_t> item
     }
   }
   gradient_.resize(learner.params.size());
-  const double loss = gradient(learner.params, batch_, objective, gradient_);
+  Objective wanted{own_loss, {}, learner.hooks.latent};
+  if (learner.hooks.latent_loss) {
+    wanted.latent_loss = [&](std::span<const float> latents, std::span<float> slope) {
+      return learner.hooks.latent_loss(batch_, latents, slope);
+    };
+  }
+  const double loss = gradient(learner.params, batch_, wanted, gradient_);
   if (learner.hooks.edit_gradient) {
     learner.hooks.edit_gradient(learner.params.values(), gradient_);
   }

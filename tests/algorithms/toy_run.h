@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,6 +74,27 @@ inline void deliver(Algorithm& algorithm, Round round, int phase, std::map<Clien
   }
   StageSeconds seconds;
   algorithm.uplink(round, phase, answers, seconds);
+}
+
+/// Everything the clients remember, by client and name; bits survive the way through double.
+using RememberedBits = std::map<ClientId, std::map<std::string, std::vector<double>>>;
+inline RememberedBits remembered_bits(const RoundLoop& loop) {
+  RememberedBits bits;
+  for (const auto& [client, memory] : loop.memories()) {
+    for (const auto& [name, value] : memory->values) {
+      std::vector<double>& out = bits[client][name];
+      if (const auto* model = std::get_if<ParametersPtr>(&value)) {
+        out.assign((*model)->values().begin(), (*model)->values().end());
+      } else if (const auto* floats = std::get_if<Floats>(&value)) {
+        out.assign(floats->begin(), floats->end());
+      } else {
+        const Ints& ints = std::get<Ints>(value);
+        std::transform(ints.begin(), ints.end(), std::back_inserter(out),
+                       [](std::int64_t one) { return static_cast<double>(one); });
+      }
+    }
+  }
+  return bits;
 }
 
 inline void play_all(RoundLoop& loop) {

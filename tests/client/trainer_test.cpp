@@ -28,6 +28,11 @@ class RecordingEngine final : public Engine {
     if (static_cast<int>(batches.size()) == fail_at) {
       return std::numeric_limits<double>::quiet_NaN();
     }
+    if (objective.latent_loss) {
+      const std::vector<float> latents(batches.back().begin(), batches.back().end());
+      std::vector<float> slope(latents.size());
+      return objective.latent_loss(latents, slope);
+    }
     return *std::min_element(batches.back().begin(), batches.back().end());
   }
 
@@ -256,6 +261,21 @@ TEST_F(TrainerTest, EditGradientSeesTheParametersAndChangesTheStep) {
   trainer_.fit(params, view_of(4), options_, Rng(3), hooks);
   EXPECT_EQ(params.values()[0], 8.0F - 0.5F * 9.0F);
   EXPECT_EQ(params.values()[1], -0.5F);
+}
+
+TEST_F(TrainerTest, ALatentLossIsToldTheBatchWhoseLatentsItReads) {
+  Parameters params = two_parameters();
+  FitHooks hooks;
+  std::vector<int> sizes;
+  hooks.latent_loss = [&](const Batch& batch, std::span<const float> latents, std::span<float> gradient) {
+    sizes.push_back(batch.size);
+    EXPECT_EQ(latents.size(), static_cast<std::size_t>(batch.size));
+    EXPECT_EQ(gradient.size(), latents.size());
+    EXPECT_EQ(std::lround(batch.inputs[0] * 255.0F), std::lround(latents[0]));
+    return 5.0;
+  };
+  EXPECT_EQ(trainer_.fit(params, view_of(6), options_, Rng(3), hooks), 5.0);
+  EXPECT_EQ(sizes, (std::vector{4, 2}));
 }
 
 TEST_F(TrainerTest, ALossThatIsNotFiniteNamesTheStep) {

@@ -96,10 +96,13 @@ TEST(RequireObjective, ReadsOnlyWhatTheLossNeeds) {
   EXPECT_NO_THROW(require_objective(kSpec, batch, {Loss::binary_cross_entropy, {}, {}}));
 }
 
-TEST(RequireObjective, WantsOneLatentGradientPerSample) {
-  const std::vector<float> short_gradient(3);
-  expect_error(ErrorCode::internal, "latent gradient of", [&] {
-    require_objective(kSpec, two_samples(), {Loss::cross_entropy, short_gradient, Latent::penultimate});
+TEST(RequireObjective, ALatentLossNeedsAModelWithThatLatent) {
+  const LatentLoss nothing = [](std::span<const float>, std::span<float>) { return 0.0; };
+  const ModelSpec plain{"plain", {3, 1, 1}, 3, {Relu{}}};
+  EXPECT_NO_THROW(require_objective(kSpec, two_samples(), {Loss::cross_entropy, nothing, Latent::penultimate}));
+  EXPECT_NO_THROW(require_objective(plain, two_samples(), {Loss::cross_entropy, {}, Latent::penultimate}));
+  expect_error(ErrorCode::invalid_config, "no penultimate latent", [&] {
+    require_objective(plain, two_samples(), {Loss::cross_entropy, nothing, Latent::penultimate});
   });
 }
 

@@ -200,7 +200,20 @@ TEST_P(Layers, StatisticsOfABatchAreMeasuredWhereItIsEvaluated) {
   }
 }
 
-TEST_P(Layers, WeightsAndAnInjectedLatentGradientAgreeWithPlainLoops) {
+/// 0.05 times the sum of (z - target)^2 + z^4 / 10, so that its gradient depends on the latents.
+LatentLoss curved_loss(double target) {
+  return [target](std::span<const float> latents, std::span<float> gradient) {
+    double loss = 0;
+    for (std::size_t i = 0; i < latents.size(); ++i) {
+      const auto z = static_cast<double>(latents[i]);
+      loss += 0.05 * ((z - target) * (z - target) + 0.1 * z * z * z * z);
+      gradient[i] = static_cast<float>(0.05 * (2 * (z - target) + 0.4 * z * z * z));
+    }
+    return loss;
+  };
+}
+
+TEST_P(Layers, WeightsAndALatentLossAgreeWithPlainLoops) {
   std::vector<ModelSpec> specs = layer_specs();
   specs.push_back(lenet5({1, 12, 12}, 4));
   for (const ModelSpec& spec : specs) {
@@ -209,21 +222,18 @@ TEST_P(Layers, WeightsAndAnInjectedLatentGradientAgreeWithPlainLoops) {
       if (!find_latent_layer(spec, latent)) {
         continue;
       }
-      Batch batch = full_batch(spec, 19, 8);
+      Batch batch = full_batch(spec, 70, 4);
       Rng rng(9);
       for (int i = 0; i < batch.size; ++i) {
         batch.weights.push_back(static_cast<float>(rng.uniform()));
       }
-      std::vector<float> injected;
-      for (int i = 0; i < batch.size * latent_size(spec, latent); ++i) {
-        injected.push_back(static_cast<float>(rng.uniform(-0.1, 0.1)));
-      }
-      const Objective objective{Loss::cross_entropy, injected, latent};
+      const Objective objective{Loss::cross_entropy, curved_loss(0.3), latent};
       Parameters params = lively(spec, 5);
       const auto expected = ReferenceNetwork<double>(spec, as<double>(params.values())).gradient(batch, objective);
       std::vector<float> gradient(params.size());
       const Parameters before = params.clone();
-      static_cast<void>(engine->gradient(params, laid_out(batch, engine->layout()), objective, gradient));
+      const double value = engine->gradient(params, laid_out(batch, engine->layout()), objective, gradient);
+      EXPECT_NEAR(value, expected.loss, 1e-5 * (1 + expected.loss)) << spec.name << " " << static_cast<int>(latent);
       EXPECT_LT(relative_error(gradient, expected.gradient), 1e-5) << spec.name << " " << static_cast<int>(latent);
       // The next step knows nothing of it.
       Parameters again = before.clone();
@@ -231,6 +241,75 @@ TEST_P(Layers, WeightsAndAnInjectedLatentGradientAgreeWithPlainLoops) {
       static_cast<void>(engine->gradient(again, laid_out(batch, engine->layout()), gradient));
       EXPECT_LT(relative_error(gradient, plain.gradient), 1e-5) << spec.name;
     }
+  }
+}
+
+/// Smooth throughout, with a normalisation below the latent.
+ModelSpec normalised_spec() {
+  return {"normalised",
+          {2, 4, 4},
+          3,
+          {Conv2d{"conv", 3, 3, 1}, BatchNorm{"norm"}, Elu{}, AvgPool{2}, Flatten{}, Linear{"fc1", 5}, Elu{},
+           Linear{"fc2", 3}}};
+}
+
+TEST_P(Layers, TheGradientOfALatentLossAgreesWithFiniteDifferences) {
+  const ModelSpec spec = normalised_spec();
+  const auto engine = make_engine(GetParam(), spec);
+  const Batch batch = laid_out(full_batch(spec, 20, 3), engine->layout());
+  const Parameters params = lively(spec, 4);
+  std::vector<float> ignored(params.size());
+  for (const Latent latent : {Latent::penultimate, Latent::flatten}) {
+    const Objective objective{Loss::cross_entropy, curved_loss(0.7), latent};
+    const auto value = [&](std::size_t place, float by) {
+      Parameters moved = params.clone();
+      moved.values()[place] += by;
+      return engine->gradient(moved, batch, objective, ignored);
+    };
+    std::vector<float> gradient(params.size());
+    Parameters used = params.clone();
+    static_cast<void>(engine->gradient(used, batch, objective, gradient));
+    for (const Segment& segment : params.layout().segments) {
+      if (segment.kind == SegmentKind::buffer) {
+        continue;
+      }
+      constexpr float kStep = 0.01F;
+      const double slope =
+          (value(segment.offset, kStep) - value(segment.offset, -kStep)) / (2.0 * static_cast<double>(kStep));
+      EXPECT_NEAR(static_cast<double>(gradient[segment.offset]), slope, 2e-3 * (1 + std::abs(slope))) << segment.name;
+    }
+  }
+}
+
+TEST_P(Layers, ALatentLossReadsTheLatentsOfTheTrainingPass) {
+  // Gains 1 and offsets 0: whatever the running statistics are, the batch's own make mean 0 and variance 1.
+  const ModelSpec spec{"bare", {2, 2, 2}, 3, {Conv2d{"conv", 4, 1, 0}, BatchNorm{"norm"}, Flatten{}, Linear{"fc", 3}}};
+  const auto engine = make_engine(GetParam(), spec);
+  const Batch batch = laid_out(full_batch(spec, 33, 3), engine->layout());
+  Parameters params = initialise(spec, Rng(2));
+  std::vector<float> seen;
+  int calls = 0;
+  const LatentLoss look = [&](std::span<const float> latents, std::span<float> gradient) {
+    ++calls;
+    seen.assign(latents.begin(), latents.end());
+    EXPECT_EQ(gradient.size(), latents.size());
+    EXPECT_EQ(std::count(gradient.begin(), gradient.end(), 0.0F), static_cast<std::ptrdiff_t>(gradient.size()));
+    return 0.0;
+  };
+  std::vector<float> gradient(params.size());
+  static_cast<void>(engine->gradient(params, batch, {Loss::cross_entropy, look, Latent::flatten}, gradient));
+  EXPECT_EQ(calls, 1);
+  ASSERT_EQ(seen.size(), 33U * 16U);
+  for (std::size_t channel = 0; channel < 4; ++channel) {
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < 33 * 4; ++i) {
+      const auto z = static_cast<double>(seen[i / 4 * 16 + channel * 4 + i % 4]);
+      sum += z / (33 * 4);
+      squares += z * z / (33 * 4);
+    }
+    EXPECT_NEAR(sum, 0, 1e-5) << channel;
+    EXPECT_NEAR(squares, 1, 1e-2) << channel;
   }
 }
 

@@ -34,10 +34,16 @@ class ReferenceNetwork {
     slope_.assign(params_.size(), T(0));
     std::vector<T> g = reference_loss_slope(values_.back(), batch, objective.loss, out.loss);
     const auto latent = find_latent_layer(spec_, objective.latent);
+    std::vector<float> pull;
+    if (objective.latent_loss && latent) {
+      const std::vector<float> rows(values_[*latent + 1].begin(), values_[*latent + 1].end());
+      pull.resize(rows.size());
+      out.loss += static_cast<T>(objective.latent_loss(rows, pull));
+    }
     for (std::size_t i = spec_.layers.size(); i-- > 0;) {
       if (latent == i) {
-        for (std::size_t j = 0; j < objective.latent_gradient.size(); ++j) {
-          g[j] += static_cast<T>(objective.latent_gradient[j]);
+        for (std::size_t j = 0; j < pull.size(); ++j) {
+          g[j] += static_cast<T>(pull[j]);
         }
       }
       at_ = i;

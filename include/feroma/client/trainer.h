@@ -37,6 +37,9 @@ struct FitOptions {
 struct FitHooks {
   std::span<const float> sample_weights;  ///< one per training sample, divided by the batch size
   std::function<void(std::span<const float> params, std::span<float> gradient)> edit_gradient;
+  /// Added to the loss of every batch, from the latents of its own forward pass (see LatentLoss).
+  std::function<double(const Batch& batch, std::span<const float> latents, std::span<float> gradient)> latent_loss = {};
+  Latent latent = Latent::penultimate;
 };
 
 /// One of several models that learn from the same minibatches.
@@ -96,8 +99,8 @@ class Trainer {
   [[nodiscard]] Tally evaluate_multi_label(const Parameters& params, const View& view);
   [[nodiscard]] Activations forward(const Parameters& params, const Batch& batch, Latent latent);
   /// One step on the batch at hand, which holds `items`.
-  double step(const Learner& learner, std::span<const std::uint32_t> items, const FitOptions& options,
-              const Objective& objective, std::span<float> velocity);
+  double step(const Learner& learner, std::span<const std::uint32_t> items, const FitOptions& options, Loss own_loss,
+              std::span<float> velocity);
   [[nodiscard]] std::vector<std::vector<float>> probabilities_of(std::span<const Parameters* const> models,
                                                                  const View& view);
 

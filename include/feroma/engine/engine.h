@@ -33,8 +33,8 @@ class Engine {
   /// The layout this engine reads batches in.
   [[nodiscard]] virtual BatchLayout layout() const = 0;
   /// Train-mode pass: writes d(objective)/d(params) over `gradient` (same order and size as the parameters, zero for
-  /// buffers), updates buffers in `params`, returns the mean loss. Per-sample weights divide by batch size. With
-  /// `Statistics::running` it is an eval-mode pass.
+  /// buffers), updates buffers in `params`, returns the objective: the mean loss, and the latent loss where there is
+  /// one. Per-sample weights divide by batch size. With `Statistics::running` it is an eval-mode pass.
   virtual double gradient(Parameters& params, const Batch& batch, const Objective& objective,
                           std::span<float> gradient) = 0;
   /// The same for the mean cross-entropy.

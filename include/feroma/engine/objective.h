@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "feroma/models/spec.h"
@@ -19,11 +20,15 @@ enum class Statistics {
   running,  ///< as in evaluation; they stay, and have a gradient like everything else the loss depends on
 };
 
-/// What a gradient is of: a loss, and a further gradient that enters at a latent (zero where there is none).
+/// A loss of the batch's latents (samples x latent size, as the training pass computes them): returns its value and
+/// fills its gradient, which comes as zeros of the same size.
+using LatentLoss = std::function<double(std::span<const float> latents, std::span<float> gradient)>;
+
+/// What a gradient is of: a loss of the logits, and a further one of a latent where there is one; they are added.
 struct Objective {
   Loss loss = Loss::cross_entropy;
-  std::span<const float> latent_gradient;  ///< samples x latent size, added to the loss's own; empty: nothing is added
-  Latent latent = Latent::penultimate;     ///< where it enters
+  LatentLoss latent_loss = {};          ///< called once, between the forward and the backward pass
+  Latent latent = Latent::penultimate;  ///< what it reads
   Statistics statistics = Statistics::batch;
 };
 

@@ -57,6 +57,8 @@ class RoundLoop {
 
   [[nodiscard]] const Algorithm& algorithm() const { return *algorithm_; }
   [[nodiscard]] RunTotals& totals() { return totals_; }
+  /// What the clients that are there in the last finished round remember.
+  [[nodiscard]] Memories memories() const;
   /// Everything needed to go on after the last finished round, bit for bit.
   [[nodiscard]] Bytes save() const;
   void load(std::span<const std::byte> bytes, const std::string& what);
@@ -67,8 +69,6 @@ class RoundLoop {
   /// Those of them who arrived after the first round and take part for the first time.
   [[nodiscard]] std::set<ClientId> newcomers(std::span<const ClientId> participants) const;
   [[nodiscard]] Round data_round(Round round) const;
-  /// What the clients that are there in the last finished round remember.
-  [[nodiscard]] Memories memories() const;
   /// The true id of what a client has in a round.
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
   /// Turns an answer that the algorithm does not accept into that of a client that dropped out.

@@ -35,14 +35,19 @@ class NativeEngine final : public Engine {
     require_objective(spec_, batch, objective);
     require(gradient.size() == params.size(), ErrorCode::internal,
             "[engine] the gradient has {} values, got room for {}", params.size(), gradient.size());
-    // Samples that meet in a normalisation are passed together, others a block at a time: that stays in the cache.
-    const int samples_per_pass = network_.plan().whole_batch ? batch.size : kBlockLanes;
+    // Samples that meet in a normalisation or a latent loss are passed together, others a block at a time: that stays
+    // in the cache.
+    const bool together = network_.plan().whole_batch || objective.latent_loss;
+    const int samples_per_pass = together ? batch.size : kBlockLanes;
     const Mode mode = objective.statistics == Statistics::batch ? Mode::train : Mode::evaluate;
     double loss = 0;
     for (int first = 0; first < batch.size; first += samples_per_pass) {
       pass(params, batch, {first, std::min(samples_per_pass, batch.size - first)}, mode);
       if (first == 0) {
         network_.begin_gradient(gradient);
+      }
+      if (objective.latent_loss) {
+        loss += latent_loss_of(batch, objective);
       }
       for (int sample = first; sample < std::min(batch.size, first + samples_per_pass); sample += kGroupLanes) {
         loss += loss_of_group(batch, objective, {sample, (sample - first) / kGroupLanes});
@@ -120,12 +125,6 @@ class NativeEngine final : public Engine {
     if (objective.loss == Loss::binary_cross_entropy) {
       lay_out_rows(batch.targets, group.first, samples, targets_);
     }
-    if (!objective.latent_gradient.empty()) {
-      const std::size_t tensor = network_.plan().tensor_of_layer[latent_layer(spec_, objective.latent)];
-      latent_gradient_.assign(network_.packed(tensor, 0).size(), 0.0F);
-      lay_out_rows(objective.latent_gradient, group.first, samples, latent_gradient_);
-      network_.inject(tensor, group.index, latent_gradient_);
-    }
     const std::size_t last = network_.plan().steps.size();
     detail::losses_of_group(
         objective.loss,
@@ -134,6 +133,22 @@ class NativeEngine final : public Engine {
     double loss = 0;
     for (int i = 0; i < samples; ++i) {
       loss += losses[static_cast<std::size_t>(i)];
+    }
+    return loss;
+  }
+
+  /// The latent loss of the whole batch, which has just passed; leaves its gradient for `backward`.
+  double latent_loss_of(const Batch& batch, const Objective& objective) {
+    const std::size_t tensor = network_.plan().tensor_of_layer[latent_layer(spec_, objective.latent)];
+    const std::size_t size = static_cast<std::size_t>(batch.size) * network_.plan().tensors[tensor].features();
+    latents_.resize(size);
+    latent_gradients_.assign(size, 0.0F);
+    copy_rows({0, batch.size}, tensor, latents_);
+    const double loss = objective.latent_loss(latents_, latent_gradients_);
+    injected_.resize(network_.packed(tensor, 0).size());
+    for (int first = 0; first < batch.size; first += kGroupLanes) {
+      lay_out_rows(latent_gradients_, first, std::min(kGroupLanes, batch.size - first), injected_);
+      network_.inject(tensor, first / kGroupLanes, injected_);
     }
     return loss;
   }
@@ -165,8 +180,10 @@ class NativeEngine final : public Engine {
   ModelSpec spec_;
   std::shared_ptr<const ParamLayout> param_layout_;
   detail::Network network_;
-  std::vector<float> targets_;          ///< of one group, [class][16]
-  std::vector<float> latent_gradient_;  ///< of one group, [feature][16]
+  std::vector<float> targets_;           ///< of one group, [class][16]
+  std::vector<float> latents_;           ///< of a batch, one row per sample
+  std::vector<float> latent_gradients_;  ///< the same
+  std::vector<float> injected_;          ///< of one group, [feature][16]
 };
 
 }  // namespace

@@ -147,12 +147,9 @@ class ScriptEngine final : public Engine {
     }
     const at::Tensor latent = pass("features", input_of(batch));
     const at::Tensor loss = mean_loss(pass("head", latent), batch, objective.loss);
-    at::Tensor total = loss;
-    if (!objective.latent_gradient.empty()) {
-      total = loss + (latent * view_of(objective.latent_gradient, {batch.size, latent.size(1)})).sum();
-    }
+    const Total total = add_latent_loss(loss, latent, objective);
     const std::vector<at::Tensor> gradients =
-        torch::autograd::grad({total}, leaves_, /*grad_outputs=*/{}, /*retain_graph=*/c10::nullopt,
+        torch::autograd::grad({total.differentiable}, leaves_, /*grad_outputs=*/{}, /*retain_graph=*/c10::nullopt,
                               /*create_graph=*/false, /*allow_unused=*/true);
     std::fill(gradient.begin(), gradient.end(), 0.0F);
     std::size_t leaf = 0;
@@ -166,7 +163,7 @@ class ScriptEngine final : public Engine {
         std::copy(values.begin(), values.end(), gradient.begin() + static_cast<std::ptrdiff_t>(segment.offset));
       }
     }
-    return loss.item<double>();
+    return total.value;
   }
 
   Activations forward(const Parameters& params, const Batch& batch, Latent) override {

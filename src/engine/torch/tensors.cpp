@@ -51,4 +51,17 @@ std::vector<float> values_of(const at::Tensor& tensor) {
   return {first, first + dense.numel()};
 }
 
+Total add_latent_loss(const at::Tensor& loss, const at::Tensor& latent, const Objective& objective) {
+  const auto value = loss.item<double>();
+  if (!objective.latent_loss) {
+    return {loss, value};
+  }
+  const std::vector<float> rows = values_of(latent.detach());
+  std::vector<float> gradient(rows.size());
+  const double more = objective.latent_loss(rows, gradient);
+  // Linear in the latent with this slope: to the backward pass it is the latent loss.
+  const at::Tensor slope = view_of(gradient, latent.sizes()).to(latent.scalar_type());
+  return {loss + (latent * slope.clone()).sum(), value + more};
+}
+
 }  // namespace feroma

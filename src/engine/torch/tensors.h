@@ -18,4 +18,12 @@ namespace feroma {
 [[nodiscard]] at::Tensor mean_loss(const at::Tensor& logits, const Batch& batch, Loss loss);
 [[nodiscard]] std::vector<float> values_of(const at::Tensor& tensor);
 
+/// What of an objective is differentiated, and its value.
+struct Total {
+  at::Tensor differentiable;
+  double value = 0;
+};
+/// The loss plus the objective's latent loss at `latent` (samples x features), where it has one.
+[[nodiscard]] Total add_latent_loss(const at::Tensor& loss, const at::Tensor& latent, const Objective& objective);
+
 }  // namespace feroma

@@ -145,13 +145,10 @@ class TorchEngine final : public Engine {
     at::Tensor latent;
     const at::Tensor logits = run(tensors, batch, objective.latent, training, latent);
     const at::Tensor loss = mean_loss(logits, batch, objective.loss);
-    at::Tensor total = loss;
-    if (!objective.latent_gradient.empty()) {
-      total = loss + (latent * view_of(objective.latent_gradient, {batch.size, latent.size(1)}).to(type_)).sum();
-    }
+    const Total total = add_latent_loss(loss, latent, objective);
     // A weight that the loss does not reach has no gradient.
     const std::vector<at::Tensor> gradients =
-        torch::autograd::grad({total}, leaves, /*grad_outputs=*/{}, /*retain_graph=*/c10::nullopt,
+        torch::autograd::grad({total.differentiable}, leaves, /*grad_outputs=*/{}, /*retain_graph=*/c10::nullopt,
                               /*create_graph=*/false, /*allow_unused=*/true);
     std::fill(gradient.begin(), gradient.end(), 0.0F);
     std::size_t leaf = 0;
@@ -163,7 +160,7 @@ class TorchEngine final : public Engine {
         at::from_blob(gradient.data() + segment.offset, segment.shape, at::kFloat).copy_(one);
       }
     }
-    return loss.item<double>();
+    return total.value;
   }
 
   Activations forward(const Parameters& params, const Batch& batch, Latent latent) override {

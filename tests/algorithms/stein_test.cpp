@@ -1,0 +1,82 @@
+#include "algorithms/stein.h"
+
+#include "tests/algorithms/slopes.h"
+
+namespace feroma {
+namespace {
+
+using test::expect_slopes;
+using test::normal_rows;
+
+/// The score of a standard normal.
+std::vector<float> minus(const std::vector<float>& rows) {
+  std::vector<float> scores;
+  for (const float value : rows) {
+    scores.push_back(-value);
+  }
+  return scores;
+}
+
+TEST(Stein, IsNearZeroForSamplesOfTheDensityAndLargeForShiftedOnes) {
+  const std::vector<float> a = normal_rows(400 * 3, 1);
+  const std::vector<float> b = normal_rows(400 * 3, 2);
+  const auto discrepancy = [](const std::vector<float>& x, const std::vector<float>& y) {
+    return stein_discrepancy({x, minus(x), y, minus(y), 3}, stein_width(x, y, 3)).value;
+  };
+  const double same = discrepancy(a, b);
+  EXPECT_NEAR(same, 0, 0.02);
+  const double shifted = discrepancy(normal_rows(400 * 3, 1, 1), normal_rows(400 * 3, 2, 1));
+  EXPECT_GT(shifted, 0.1);
+  EXPECT_GT(shifted, 10 * std::abs(same));
+}
+
+TEST(Stein, WidthFollowsTheMedianDistance) {
+  // Distances 1, 4, 9, so the median squared distance is 16: rows 0 against 1, 4, 9 on a line.
+  const std::vector<float> a{0};
+  const std::vector<float> b{1, 4, 9};
+  EXPECT_NEAR(stein_width(a, b, 1), 2 * std::sqrt(1 / (2 * std::log(2.0))) * std::sqrt(8.0), 1e-6);
+}
+
+TEST(Stein, GradientsAgreeWithFiniteDifferences) {
+  const std::vector<float> a = normal_rows(5 * 3, 3);
+  const std::vector<float> b = normal_rows(4 * 3, 4);
+  const std::vector<float> s = normal_rows(5 * 3, 5);
+  const std::vector<float> t = normal_rows(4 * 3, 6);
+  const auto value = [](const auto& x, const auto& u, const auto& y, const auto& v) {
+    return stein_discrepancy({x, u, y, v, 3}, 1.7);
+  };
+  const Stein at = value(a, s, b, t);
+  expect_slopes(
+      a, at.a, [&](const auto& x) { return value(x, s, b, t).value; }, 1e-2, 2e-3);
+  expect_slopes(
+      s, at.scores_a, [&](const auto& x) { return value(a, x, b, t).value; }, 1e-2, 2e-3);
+  expect_slopes(
+      b, at.b, [&](const auto& x) { return value(a, s, x, t).value; }, 1e-2, 2e-3);
+  expect_slopes(
+      t, at.scores_b, [&](const auto& x) { return value(a, s, b, x).value; }, 1e-2, 2e-3);
+}
+
+TEST(MeanDiscrepancy, ScaleIsTheMeanDistanceOfDifferentRows) {
+  // Rows 0, 1 and 3 on a line: squared distances 1, 9 and 4.
+  EXPECT_NEAR(mean_squared_distance(std::vector<float>{0, 3}, std::vector<float>{1}, 1), 14.0 / 3, 1e-6);
+}
+
+TEST(MeanDiscrepancy, IsZeroForTheSameSampleAndSymmetric) {
+  const std::vector<float> a = normal_rows(30 * 4, 1);
+  const std::vector<float> b = normal_rows(20 * 4, 2, 1);
+  EXPECT_NEAR(mean_discrepancy(a, a, 4, 2).value, 0, 1e-6);
+  EXPECT_NEAR(mean_discrepancy(a, b, 4, 2).value, mean_discrepancy(b, a, 4, 2).value, 1e-6);
+  EXPECT_GT(mean_discrepancy(a, b, 4, 2).value, 0.1);
+  EXPECT_EQ(mean_discrepancy(a, b, 4, 0).value, 0);
+}
+
+TEST(MeanDiscrepancy, GradientAgreesWithFiniteDifferences) {
+  const std::vector<float> a = normal_rows(6 * 3, 1);
+  const std::vector<float> b = normal_rows(4 * 3, 2, 0.5);
+  expect_slopes(
+      b, mean_discrepancy(a, b, 3, 5).gradient, [&](const auto& y) { return mean_discrepancy(a, y, 3, 5).value; }, 1e-2,
+      2e-3);
+}
+
+}  // namespace
+}  // namespace feroma
