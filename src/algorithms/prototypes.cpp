@@ -1,10 +1,9 @@
 #include "algorithms/prototypes.h"
 
-#include <set>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "feroma/core/error.h"
 #include "feroma/core/portable_math.h"

@@ -274,14 +274,14 @@ TEST_F(TestTimeNorm, GainsAreTheSlopesOfTheLossInTheRates) {
   const std::vector<double> gains = rate_gains(model->layout(), gradient, direction);
   for (const std::string name : {"b.weight", "b.running_mean", "b.running_var"}) {
     const std::size_t s = tensor(name);
-    constexpr float kStep = 0.05F;
+    constexpr float kStep = 0.01F;  // wider ones step over the ReLU's bends
     Floats more = rates;
     Floats less = rates;
     more[s] += kStep;
     less[s] -= kStep;
     const double slope = (loss(more) - loss(less)) / (2 * static_cast<double>(kStep));
     const double size = std::sqrt(static_cast<double>(model->layout().segments[s].size));
-    EXPECT_NEAR(gains[s] * size, -slope, 0.02 * std::abs(slope) + 1e-5) << name;
+    EXPECT_NEAR(gains[s] * size, -slope, 0.03 * std::abs(slope) + 2e-5) << name;
   }
 }
 

@@ -26,8 +26,8 @@ struct ServerContext {
   ModelSpec model;
   ParametersPtr initial;
   FitOptions fit;
-  Round rounds = 0;          ///< those scheduled; `extra_rounds` come after them
-  Rng rng{0};                ///< the algorithm's own stream
+  Round rounds = 0;  ///< those scheduled; `extra_rounds` come after them
+  Rng rng{0};        ///< the algorithm's own stream
   /// Reads a model file with the run's layout; for encoders that are given as a file.
   std::function<ParametersPtr(const std::string& path)> load_model;
   Parallel parallel = in_turn;  ///< how the server's own work is shared out
