@@ -181,6 +181,11 @@ double Trainer::gradient(Parameters& params, const Batch& batch, const Objective
   return engine_.gradient(params, batch, objective, gradient);
 }
 
+Parameters Trainer::with_batch_statistics(const Parameters& params, const Batch& batch) {
+  passes_.forward += batch.size;
+  return engine_.with_batch_statistics(params, batch);
+}
+
 Activations Trainer::forward(const Parameters& params, const Batch& batch, Latent latent) {
   passes_.forward += batch.size;
   return engine_.forward(params, batch, latent);

@@ -100,6 +100,114 @@ TEST_P(Layers, EvaluationUsesTheRunningStatistics) {
   }
 }
 
+/// The mean cross-entropy of an eval-mode pass in double.
+double evaluated_loss(const ModelSpec& spec, const std::vector<double>& params, const Batch& batch) {
+  const std::vector<double> logits = ReferenceNetwork<double>(spec, params).logits(batch, false);
+  const auto classes = static_cast<std::size_t>(spec.classes);
+  double loss = 0;
+  for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+    double sum = 0;
+    for (std::size_t u = 0; u < classes; ++u) {
+      sum += std::exp(logits[i * classes + u]);
+    }
+    loss += std::log(sum) - logits[i * classes + static_cast<std::size_t>(batch.labels[i])];
+  }
+  return loss / batch.size;
+}
+
+TEST_P(Layers, TheGradientOfAnEvaluationReachesTheRunningStatistics) {
+  Objective objective;
+  objective.statistics = Statistics::running;
+  for (const ModelSpec& spec : layer_specs()) {
+    const auto engine = make_engine(GetParam(), spec);
+    const Batch batch = full_batch(spec, 19, 6);
+    Parameters params = lively(spec, 5);
+    const std::vector<double> start = as<double>(params.values());
+    std::vector<float> gradient(params.size());
+    const double loss = engine->gradient(params, laid_out(batch, engine->layout()), objective, gradient);
+    const std::vector<Segment>& segments = params.layout().segments;
+    if (std::none_of(segments.begin(), segments.end(),
+                     [](const Segment& s) { return s.kind == SegmentKind::buffer; })) {
+      std::vector<float> trained(params.size());
+      EXPECT_EQ(engine->gradient(params, laid_out(batch, engine->layout()), trained), loss) << spec.name;
+      EXPECT_EQ(gradient, trained) << spec.name << ": without statistics both modes are the same";
+      continue;
+    }
+    EXPECT_NEAR(loss, evaluated_loss(spec, start, batch), 2e-6) << spec.name;
+    EXPECT_EQ(as<double>(params.values()), start) << spec.name << ": an evaluation changes nothing";
+    for (const Segment& segment : segments) {
+      for (std::size_t i = segment.offset; i < segment.offset + segment.size; i += 1 + segment.size / 2) {
+        std::vector<double> moved = start;
+        constexpr double kStep = 1e-6;
+        moved[i] += kStep;
+        const double above = evaluated_loss(spec, moved, batch);
+        moved[i] -= 2 * kStep;
+        const double below = evaluated_loss(spec, moved, batch);
+        EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 2e-6) << spec.name << " " << segment.name;
+      }
+    }
+  }
+}
+
+/// What a batch did to the running statistics tells what its own are: they took a tenth of them over.
+std::vector<float> own_statistics(Engine& engine, const Parameters& params, const Batch& batch) {
+  Parameters trained = params.clone();
+  std::vector<float> gradient(params.size());
+  static_cast<void>(engine.gradient(trained, laid_out(batch, engine.layout()), gradient));
+  std::vector<float> own;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    own.push_back(10 * trained.values()[i] - 9 * params.values()[i]);
+  }
+  return own;
+}
+
+TEST_P(Layers, StatisticsOfABatchAreMeasuredWhereItIsEvaluated) {
+  const ModelSpec spec{
+      "two-norms",
+      {2, 6, 6},
+      3,
+      {Conv2d{"a", 4, 3, 1}, BatchNorm{"b"}, Relu{}, Conv2d{"c", 3, 3, 1}, BatchNorm{"d"}, Flatten{}, Linear{"e", 3}}};
+  const auto engine = make_engine(GetParam(), spec);
+  const Batch batch = full_batch(spec, 21, 6);
+  Parameters params = lively(spec, 5);
+  const std::vector<Segment>& segments = params.layout().segments;
+  const auto differs = [&](const Parameters& measured, const std::vector<float>& own, const std::string& name) {
+    double largest = 0;
+    for (const Segment& segment : segments) {
+      for (std::size_t i = segment.offset; segment.name == name && i < segment.offset + segment.size; ++i) {
+        largest = std::max(largest, static_cast<double>(std::abs(measured.values()[i] - own[i])));
+      }
+    }
+    return largest;
+  };
+  Parameters measured = engine->with_batch_statistics(params, laid_out(batch, engine->layout()));
+  std::vector<float> own = own_statistics(*engine, params, batch);
+  for (const std::string name : {"b.running_mean", "b.running_var"}) {
+    EXPECT_LT(differs(measured, own, name), 2e-5) << name;
+  }
+  // Behind a layer that normalises by other statistics the batch looks different,
+  EXPECT_GT(differs(measured, own, "d.running_mean"), 1e-2);
+  // and the same once these are the batch's own (as training takes them: divided by the number of values).
+  for (const Segment& segment : segments) {
+    for (std::size_t i = segment.offset; i < segment.offset + segment.size; ++i) {
+      if (segment.name == "b.running_mean" || segment.name == "b.running_var") {
+        constexpr float kValues = 21 * 36;
+        const float factor = segment.name == "b.running_var" ? (kValues - 1) / kValues : 1;
+        params.values()[i] = factor * measured.values()[i];
+      }
+    }
+  }
+  measured = engine->with_batch_statistics(params, laid_out(batch, engine->layout()));
+  own = own_statistics(*engine, params, batch);
+  for (const std::string name : {"d.running_mean", "d.running_var"}) {
+    EXPECT_LT(differs(measured, own, name), 5e-5) << name;
+  }
+  // Everything else is as it was.
+  for (const std::string name : {"a.weight", "b.weight", "d.num_batches_tracked"}) {
+    EXPECT_EQ(differs(measured, {params.values().begin(), params.values().end()}, name), 0) << name;
+  }
+}
+
 TEST_P(Layers, WeightsAndAnInjectedLatentGradientAgreeWithPlainLoops) {
   std::vector<ModelSpec> specs = layer_specs();
   specs.push_back(lenet5({1, 12, 12}, 4));

@@ -72,6 +72,9 @@ class Trainer {
   double gradient(Parameters& params, const Batch& batch, std::span<float> gradient);
   double gradient(Parameters& params, const Batch& batch, const Objective& objective, std::span<float> gradient);
 
+  /// See Engine::with_batch_statistics; a forward pass.
+  [[nodiscard]] Parameters with_batch_statistics(const Parameters& params, const Batch& batch);
+
   [[nodiscard]] Tally evaluate(const Parameters& params, const View& view);
   /// Calls `use` with the latents (rows x width) of consecutive samples and the batch they came from.
   using LatentSink = std::function<void(std::span<const float> rows, int width, const Batch& batch)>;

@@ -33,7 +33,8 @@ class Engine {
   /// The layout this engine reads batches in.
   [[nodiscard]] virtual BatchLayout layout() const = 0;
   /// Train-mode pass: writes d(objective)/d(params) over `gradient` (same order and size as the parameters, zero for
-  /// buffers), updates buffers in `params`, returns the mean loss. Per-sample weights divide by batch size.
+  /// buffers), updates buffers in `params`, returns the mean loss. Per-sample weights divide by batch size. With
+  /// `Statistics::running` it is an eval-mode pass.
   virtual double gradient(Parameters& params, const Batch& batch, const Objective& objective,
                           std::span<float> gradient) = 0;
   /// The same for the mean cross-entropy.
@@ -42,6 +43,10 @@ class Engine {
   }
   /// Eval-mode pass to logits and the chosen latent.
   [[nodiscard]] virtual Activations forward(const Parameters& params, const Batch& batch, Latent latent) = 0;
+  /// `params` with the batch's own means and variances (unbiased) in place of the running ones, all measured in one
+  /// eval-mode pass. A channel of a single value has no variance: the running one stays. Models without running
+  /// statistics come back as they are; an engine that cannot see them in a model with them says `unsupported`.
+  [[nodiscard]] virtual Parameters with_batch_statistics(const Parameters& params, const Batch& batch);
 };
 
 enum class EngineKind { native, torch };

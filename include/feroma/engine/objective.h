@@ -13,11 +13,18 @@ enum class Loss {
   entropy,               ///< of the softmax; reads no labels
 };
 
+/// What normalisation layers with running statistics normalise by.
+enum class Statistics {
+  batch,    ///< the batch's own, as in training; the running ones follow them
+  running,  ///< as in evaluation; they stay, and have a gradient like everything else the loss depends on
+};
+
 /// What a gradient is of: a loss, and a further gradient that enters at a latent (zero where there is none).
 struct Objective {
   Loss loss = Loss::cross_entropy;
   std::span<const float> latent_gradient;  ///< samples x latent size, added to the loss's own; empty: nothing is added
   Latent latent = Latent::penultimate;     ///< where it enters
+  Statistics statistics = Statistics::batch;
 };
 
 }  // namespace feroma

@@ -37,9 +37,10 @@ class NativeEngine final : public Engine {
             "[engine] the gradient has {} values, got room for {}", params.size(), gradient.size());
     // Samples that meet in a normalisation are passed together, others a block at a time: that stays in the cache.
     const int samples_per_pass = network_.plan().whole_batch ? batch.size : kBlockLanes;
+    const Mode mode = objective.statistics == Statistics::batch ? Mode::train : Mode::evaluate;
     double loss = 0;
     for (int first = 0; first < batch.size; first += samples_per_pass) {
-      pass(params, batch, {first, std::min(samples_per_pass, batch.size - first)}, Mode::train);
+      pass(params, batch, {first, std::min(samples_per_pass, batch.size - first)}, mode);
       if (first == 0) {
         network_.begin_gradient(gradient);
       }
@@ -49,7 +50,9 @@ class NativeEngine final : public Engine {
       network_.backward(params.values());
     }
     network_.finish_gradient();
-    network_.update_buffers(params.values());
+    if (mode == Mode::train) {
+      network_.update_buffers(params.values());
+    }
     return loss;
   }
 
@@ -70,6 +73,17 @@ class NativeEngine final : public Engine {
       copy_rows(samples, latent_tensor, out.latents);
     }
     return out;
+  }
+
+  Parameters with_batch_statistics(const Parameters& params, const Batch& batch) override {
+    require_parameters(*param_layout_, params);
+    require_batch(spec_, layout(), batch);
+    Parameters measured = params.clone();
+    if (network_.plan().normalises) {
+      pass(params, batch, {0, batch.size}, Mode::measure);
+      network_.replace_statistics(measured.values());
+    }
+    return measured;
   }
 
  private:

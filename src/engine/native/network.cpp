@@ -216,6 +216,7 @@ void Network::inject(std::size_t tensor, int group, std::span<const float> value
 }
 
 void Network::forward(std::span<const float> params, Mode mode) {
+  mode_ = mode;
   for (const Run& run : runs_) {
     for (int group = 0; group < (run.by_group ? groups_ : 1); ++group) {
       for (std::size_t step = run.begin; step < run.end; ++step) {

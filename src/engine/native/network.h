@@ -26,8 +26,9 @@ class AlignedFloats {
   std::size_t size_ = 0;
 };
 
-/// Training normalises with the batch's own statistics, evaluation with the running ones.
-enum class Mode { train, evaluate };
+/// Training normalises with the batch's own statistics, evaluation with the running ones; measuring is evaluation that
+/// keeps the batch's own.
+enum class Mode { train, evaluate, measure };
 
 /// Runs a plan over groups of 16 samples. Owns the activations and gradients, which are kept between passes.
 class Network {
@@ -55,6 +56,8 @@ class Network {
   void finish_gradient() const;
   /// Moves the running statistics towards those of the last batch.
   void update_buffers(std::span<float> params) const;
+  /// Writes the statistics of the last batch that was measured over the running ones.
+  void replace_statistics(std::span<float> params) const;
 
  private:
   /// Steps that follow one another and run group by group, so that a group's activations stay in the cache.
@@ -79,6 +82,10 @@ class Network {
     std::vector<float> variances;
     std::vector<float> gains;  ///< what the channel was multiplied by
     std::vector<float> offsets;
+    std::vector<float> batch_means;  ///< measure: of the batch, while `means` and `variances` are the running ones
+    std::vector<float> batch_variances;
+    std::vector<float> mean_gradients;  ///< of the running statistics; empty where the batch's own were used
+    std::vector<float> variance_gradients;
     AlignedFloats sums;        ///< [channel][16]
     AlignedFloats statistics;  ///< layer_norm: [group][2][16]
   };
@@ -132,6 +139,7 @@ class Network {
   void backward_batch_norm(std::size_t step);
   void backward_layer_norm(std::size_t step, int group, std::span<const float> params);
   [[nodiscard]] Correlation linear_task(std::size_t step) const;
+  [[nodiscard]] double values_per_channel(std::size_t step) const;
 
   Plan plan_;
   std::vector<Run> runs_;
@@ -145,6 +153,7 @@ class Network {
   const float* input_ = nullptr;
   std::span<float> result_;  ///< the gradient that is being made
   bool first_pass_ = true;
+  Mode mode_ = Mode::train;  ///< of the last forward pass
   int samples_ = 0;
   int groups_ = 0;
 };

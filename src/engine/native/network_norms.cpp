@@ -42,14 +42,17 @@ void Network::backward_scale(std::size_t step, int group, std::span<const float>
   }
 }
 
+double Network::values_per_channel(std::size_t step) const {
+  const Extent all = extent(step);
+  return static_cast<double>(all.height) * all.width * samples_;
+}
+
 /// Mean and variance of every channel over the batch; lanes without a sample do not count.
 void Network::measure_batch(std::size_t step) {
   Norm& norm = norms_[step];
   const Extent all = extent(step);
   const auto channels = static_cast<std::size_t>(all.channels);
-  const double count = static_cast<double>(all.height) * all.width * samples_;
-  require(count > 1, ErrorCode::invalid_data,
-          "[engine] batch normalisation needs more than one value per channel, got {}", count);
+  const double count = values_per_channel(step);
   const auto over_groups = [&](auto add) {
     std::vector<double> totals(channels);
     for (int group = 0; group < groups_; ++group) {
@@ -79,8 +82,16 @@ void Network::forward_batch_norm(std::size_t step, std::span<const float> params
   const Step& what = plan_.steps[step];
   Norm& norm = norms_[step];
   if (mode == Mode::train) {
+    const double count = values_per_channel(step);
+    require(count > 1, ErrorCode::invalid_data,
+            "[engine] batch normalisation needs more than one value per channel, got {}", count);
     measure_batch(step);
   } else {
+    if (mode == Mode::measure) {
+      measure_batch(step);
+      norm.batch_means = norm.means;
+      norm.batch_variances = norm.variances;
+    }
     const std::size_t channels = norm.means.size();
     std::copy_n(params.begin() + static_cast<std::ptrdiff_t>(what.mean), channels, norm.means.begin());
     std::copy_n(params.begin() + static_cast<std::ptrdiff_t>(what.variance), channels, norm.variances.begin());
@@ -99,13 +110,18 @@ void Network::forward_batch_norm(std::size_t step, std::span<const float> params
 /**
  * With n = (x - mean) / deviation and g the gradient of the output: the gain's gradient is sum(g n), the offset's
  * sum(g), and the input's gain / deviation * (g - mean(g) - n mean(g n)), which is a blend of g and x per channel.
+ * Running statistics do not follow the input: its gradient is gain / deviation * g alone, and they have one of their
+ * own, -gain / deviation * sum(g) for the mean and -gain / (2 variance) * sum(g n) for the variance.
  */
 void Network::backward_batch_norm(std::size_t step) {
   const Step& what = plan_.steps[step];
   Norm& norm = norms_[step];
   Sums& sums = sums_[step];
   const Extent all = extent(step);
-  const double count = static_cast<double>(all.height) * all.width * samples_;
+  const double count = values_per_channel(step);
+  const bool own = mode_ == Mode::train;
+  norm.mean_gradients.assign(own ? 0 : norm.means.size(), 0.0F);
+  norm.variance_gradients.assign(own ? 0 : norm.means.size(), 0.0F);
   std::vector<double> of_gradient(norm.means.size());
   std::vector<double> of_product(norm.means.size());
   for (int group = 0; group < groups_; ++group) {
@@ -132,6 +148,12 @@ void Network::backward_batch_norm(std::size_t step) {
     const double gain_gradient = (of_product[c] - mean * of_gradient[c]) * inverse;
     sums.biases.data()[c * kGroupLanes] = static_cast<float>(of_gradient[c]);
     sums.weights.data()[c * kGroupLanes] = static_cast<float>(gain_gradient);
+    if (!own) {
+      const auto gain = static_cast<double>(norm.gains[c]);  // already divided by the deviation
+      norm.mean_gradients[c] = static_cast<float>(-gain * of_gradient[c]);
+      norm.variance_gradients[c] = static_cast<float>(-0.5 * gain * inverse * gain_gradient);
+      continue;
+    }
     const double slope = static_cast<double>(norm.gains[c]) * inverse * gain_gradient / count;
     in_factors[c] = static_cast<float>(-slope);
     constants[c] = static_cast<float>(slope * mean - static_cast<double>(norm.gains[c]) * of_gradient[c] / count);
@@ -150,8 +172,7 @@ void Network::update_buffers(std::span<float> params) const {
     if (step.kind != StepKind::batch_norm) {
       continue;
     }
-    const Extent all = extent(i);
-    const double count = static_cast<double>(all.height) * all.width * samples_;
+    const double count = values_per_channel(i);
     const auto move = [&](float& running, double value) {
       running = static_cast<float>((1 - kRunningShare) * static_cast<double>(running) + kRunningShare * value);
     };
@@ -160,6 +181,23 @@ void Network::update_buffers(std::span<float> params) const {
       move(params[step.variance + c], static_cast<double>(norms_[i].variances[c]) * count / (count - 1));
     }
     params[step.count] += 1.0F;
+  }
+}
+
+void Network::replace_statistics(std::span<float> params) const {
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const Step& step = plan_.steps[i];
+    if (step.kind != StepKind::batch_norm) {
+      continue;
+    }
+    const double count = values_per_channel(i);
+    for (std::size_t c = 0; c < norms_[i].batch_means.size(); ++c) {
+      params[step.mean + c] = norms_[i].batch_means[c];
+      if (count > 1) {
+        params[step.variance + c] =
+            static_cast<float>(static_cast<double>(norms_[i].batch_variances[c]) * count / (count - 1));
+      }
+    }
   }
 }
 

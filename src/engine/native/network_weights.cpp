@@ -217,9 +217,13 @@ void Network::finish_gradient() const {
     if (!step.trained()) {
       continue;
     }
-    if (step.kind == StepKind::batch_norm) {  // its buffers lie side by side and have no gradient
+    if (step.kind == StepKind::batch_norm) {  // its buffers lie side by side; only those that were used have a gradient
       std::fill(result_.begin() + static_cast<std::ptrdiff_t>(step.mean),
                 result_.begin() + static_cast<std::ptrdiff_t>(step.count) + 1, 0.0F);
+      std::copy(norms_[i].mean_gradients.begin(), norms_[i].mean_gradients.end(),
+                result_.begin() + static_cast<std::ptrdiff_t>(step.mean));
+      std::copy(norms_[i].variance_gradients.begin(), norms_[i].variance_gradients.end(),
+                result_.begin() + static_cast<std::ptrdiff_t>(step.variance));
     }
     const Sums& sums = sums_[i];
     const std::size_t biases = sums.biases.size() / kGroupLanes;

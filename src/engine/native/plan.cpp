@@ -40,6 +40,7 @@ class Planner {
   void add(const AvgPool& layer) { pool(StepKind::pool, layer.size); }
   void add(const MaxPool& layer) { pool(StepKind::max_pool, layer.size); }
   void add(const BatchNorm&) {
+    plan_.normalises = true;
     plan_.whole_batch = true;
     Step step{.kind = StepKind::batch_norm};
     step.mean = layout_->segments[next_segment_ + 2].offset;

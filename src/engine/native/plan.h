@@ -60,6 +60,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<std::size_t> tensor_of_layer;  ///< which tensor holds a layer's output
   std::size_t first_trained = 0;             ///< the first step with weights; gradients stop there
+  bool normalises = false;                   ///< has running statistics (batch_norm)
   bool whole_batch = false;                  ///< samples of a batch meet (batch_norm), or steps far apart do (skips)
 };
 

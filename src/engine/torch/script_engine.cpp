@@ -140,7 +140,8 @@ class ScriptEngine final : public Engine {
     require(gradient.size() == params.size(), ErrorCode::internal,
             "[engine] the gradient has {} values, got room for {}", params.size(), gradient.size());
     take(params);
-    module_.train();
+    const bool training = objective.statistics == Statistics::batch;
+    module_.train(training);
     for (at::Tensor& leaf : leaves_) {
       leaf.set_requires_grad(true);
     }

@@ -35,7 +35,9 @@ at::Tensor mean_pool(const at::Tensor& x, std::int64_t rows, std::int64_t column
  */
 class Walk {
  public:
-  Walk(std::span<const at::Tensor> tensors, bool training) : tensors_(tensors), training_(training) {}
+  /// `measured`, one tensor for each of the model's, gets the batch's own statistics; null: nobody asks.
+  Walk(std::span<const at::Tensor> tensors, bool training, std::vector<at::Tensor>* measured)
+      : tensors_(tensors), training_(training), measured_(measured) {}
 
   at::Tensor operator()(const Conv2d& layer, const at::Tensor& x) {
     const at::Tensor& kernel = take();
@@ -63,6 +65,16 @@ class Walk {
       require(x.numel() > x.size(1), ErrorCode::invalid_data,
               "[engine] batch normalisation needs more than one value per channel, got 1");
       count.add_(1);
+    }
+    if (measured_ != nullptr) {
+      (*measured_)[next_ - 3] = x.mean({0, 2, 3});
+      if (x.numel() > x.size(1)) {
+        (*measured_)[next_ - 2] = x.var({0, 2, 3}, /*unbiased=*/true);
+      }
+    }
+    if (!training_ && at::GradMode::is_enabled()) {  // the ready-made one has no gradient of running statistics
+      const auto wide = [](const at::Tensor& values) { return values.reshape({1, -1, 1, 1}); };
+      return (x - wide(mean)) * at::rsqrt(wide(variance) + 1e-5) * wide(gain) + wide(offset);
     }
     return at::batch_norm(x, gain, offset, mean, variance, training_, /*momentum=*/0.1, /*eps=*/1e-5,
                           /*cudnn_enabled=*/false);
@@ -96,6 +108,7 @@ class Walk {
 
   std::span<const at::Tensor> tensors_;
   bool training_;
+  std::vector<at::Tensor>* measured_;
   std::size_t next_ = 0;
   std::vector<at::Tensor> kept_;
 };
@@ -119,14 +132,18 @@ class TorchEngine final : public Engine {
     require(gradient.size() == params.size(), ErrorCode::internal,
             "[engine] the gradient has {} values, got room for {}", params.size(), gradient.size());
     const std::vector<at::Tensor> tensors = tensors_of(params);
+    const bool training = objective.statistics == Statistics::batch;
+    const auto is_leaf = [&](std::size_t i) {
+      return !training || param_layout_->segments[i].kind != SegmentKind::buffer;
+    };
     std::vector<at::Tensor> leaves;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (param_layout_->segments[i].kind != SegmentKind::buffer) {
+      if (is_leaf(i)) {
         leaves.push_back(tensors[i].set_requires_grad(true));
       }
     }
     at::Tensor latent;
-    const at::Tensor logits = run(tensors, batch, objective.latent, /*training=*/true, latent);
+    const at::Tensor logits = run(tensors, batch, objective.latent, training, latent);
     const at::Tensor loss = mean_loss(logits, batch, objective.loss);
     at::Tensor total = loss;
     if (!objective.latent_gradient.empty()) {
@@ -140,7 +157,7 @@ class TorchEngine final : public Engine {
     std::size_t leaf = 0;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const Segment& segment = param_layout_->segments[i];
-      if (segment.kind == SegmentKind::buffer) {
+      if (!is_leaf(i)) {
         at::from_blob(params.segment(i).data(), segment.shape, at::kFloat).copy_(tensors[i]);
       } else if (const at::Tensor& one = gradients[leaf++]; one.defined()) {
         at::from_blob(gradient.data() + segment.offset, segment.shape, at::kFloat).copy_(one);
@@ -158,6 +175,21 @@ class TorchEngine final : public Engine {
     return {batch.size, spec_.classes, latent_size(spec_, latent), values_of(logits), values_of(latents)};
   }
 
+  Parameters with_batch_statistics(const Parameters& params, const Batch& batch) override {
+    require_parameters(*param_layout_, params);
+    require_batch(spec_, layout(), batch);
+    const at::NoGradGuard no_grad;
+    const std::vector<at::Tensor> tensors = tensors_of(params);
+    std::vector<at::Tensor> measured = tensors;
+    at::Tensor latent;
+    run(tensors, batch, Latent::penultimate, /*training=*/false, latent, &measured);
+    Parameters result = params.clone();
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      at::from_blob(result.segment(i).data(), param_layout_->segments[i].shape, at::kFloat).copy_(measured[i]);
+    }
+    return result;
+  }
+
  private:
   [[nodiscard]] std::vector<at::Tensor> tensors_of(const Parameters& params) const {
     std::vector<at::Tensor> tensors;
@@ -167,11 +199,12 @@ class TorchEngine final : public Engine {
     return tensors;
   }
 
-  /// Logits of the batch; `latent` becomes the samples x features of the chosen layer where the model has it.
+  /// Logits of the batch; `latent` becomes the samples x features of the chosen layer where the model has it, and
+  /// `measured` its statistics where they are asked for.
   at::Tensor run(std::span<const at::Tensor> tensors, const Batch& batch, Latent which, bool training,
-                 at::Tensor& latent) const {
+                 at::Tensor& latent, std::vector<at::Tensor>* measured = nullptr) const {
     const std::optional<std::size_t> index = find_latent_layer(spec_, which);
-    Walk walk(tensors, training);
+    Walk walk(tensors, training, measured);
     at::Tensor x = input_of(batch).to(type_);
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
       x = std::visit([&](const auto& one) { return walk(one, x); }, spec_.layers[i]);
