@@ -4,6 +4,8 @@ namespace feroma {
 
 int Algorithm::phases(Round) const { return 1; }
 
+void Algorithm::check_answer(Round, int, ClientId, const Message&) const {}
+
 int Algorithm::extra_rounds() const { return 0; }
 
 std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }

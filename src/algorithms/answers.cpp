@@ -1,38 +1,97 @@
 #include "algorithms/answers.h"
 
-#include "feroma/aggregation/mix.h"
-#include "feroma/core/error.h"
+#include <cmath>
+
+#include "feroma/algorithms/components.h"
 
 namespace feroma {
+namespace {
 
-std::int64_t examples_of(std::string_view method, ClientId client, const Message& answer) {
-  const std::int64_t examples = answer.integer("num_examples");
-  require(examples >= 0, ErrorCode::invalid_data, "[{}] client {}'s num_examples must be >= 0, got {}", method,
-          to_index(client), examples);
-  return examples;
+std::string range_rule(std::int64_t least, std::int64_t most) {
+  return most == std::numeric_limits<std::int64_t>::max() ? fmt::format("be >= {}", least)
+                                                          : fmt::format("be in {}..{}", least, most);
 }
 
-const ParametersPtr& model_of(std::string_view method, ClientId client, const Message& answer, const std::string& key,
-                              const Parameters& like) {
-  const ParametersPtr& model = answer.model(key);
-  require(model->size() == like.size(), ErrorCode::invalid_data, "[{}] client {}'s {} must have {} values, got {}",
-          method, to_index(client), key, like.size(), model->size());
-  require(model->all_finite(), ErrorCode::invalid_data, "[{}] client {}'s {} must be finite, got a value that is not",
-          method, to_index(client), key);
+std::string range_rule(double least, double most) {
+  return std::isinf(most) ? fmt::format("be >= {}", least) : fmt::format("be in {}..{}", least, most);
+}
+
+}  // namespace
+
+template <class T>
+const T& Answer::typed(const std::string& key, std::string_view kind) const {
+  const auto found = message_.values.find(key);
+  expect(found != message_.values.end(), key, kind, "nothing");
+  const T* value = std::get_if<T>(&found->second);
+  expect(value != nullptr, key, kind, "another kind of value");
+  return *value;
+}
+
+void Answer::expect_size(const std::string& key, std::size_t size, std::size_t got) const {
+  if (got != size) {
+    expect(false, key, fmt::format("have {} values", size), got);
+  }
+}
+
+void Answer::expect_range(const std::string& key, const Floats& values, double least, double most) const {
+  for (const float value : values) {
+    expect(std::isfinite(value), key, "be finite", value);
+    const auto wide = static_cast<double>(value);
+    if (wide < least || wide > most) {
+      expect(false, key, range_rule(least, most), value);
+    }
+  }
+}
+
+const ParametersPtr& Answer::model(const std::string& key, const Parameters& like) const {
+  const auto& model = typed<ParametersPtr>(key, "be a model");
+  expect(model != nullptr, key, "be a model", "an empty one");
+  expect_size(key, like.size(), model->size());
+  expect(model->all_finite(), key, "be finite", "a value that is not");
   return model;
 }
 
-ParametersPtr mean_of_answers(std::string_view method, const std::map<ClientId, Message>& answers,
-                              const std::string& key, const Parameters& like) {
-  std::vector<ParametersPtr> models;
-  std::vector<std::int64_t> counts;
-  double total = 0;
-  for (const auto& [client, answer] : answers) {
-    models.push_back(model_of(method, client, answer, key, like));
-    counts.push_back(examples_of(method, client, answer));
-    total += static_cast<double>(counts.back());
+const Floats& Answer::floats(const std::string& key, std::size_t size) const { return floats(key, size, -kNoLimit); }
+
+const Floats& Answer::floats(const std::string& key, std::size_t size, double least, double most) const {
+  const auto& values = typed<Floats>(key, "be numbers");
+  expect_size(key, size, values.size());
+  expect_range(key, values, least, most);
+  return values;
+}
+
+const Floats& Answer::rows(const std::string& key, std::size_t width, std::size_t least, std::size_t most) const {
+  const auto& values = typed<Floats>(key, "be numbers");
+  const std::size_t count = values.size() / width;
+  if (values.size() % width != 0 || count < least || count > most) {
+    expect(false, key, fmt::format("be {} to {} rows of {} values", least, most, width),
+           fmt::format("{} values", values.size()));
   }
-  return total > 0 ? share(weighted_mean(models, counts)) : nullptr;
+  expect_range(key, values, -kNoLimit, kNoLimit);
+  return values;
+}
+
+const Ints& Answer::integers(const std::string& key, std::size_t size, std::int64_t least, std::int64_t most) const {
+  const auto& values = typed<Ints>(key, "be whole numbers");
+  expect_size(key, size, values.size());
+  for (const std::int64_t value : values) {
+    if (value < least || value > most) {
+      expect(false, key, range_rule(least, most), value);
+    }
+  }
+  return values;
+}
+
+std::int64_t Answer::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
+  return integers(key, 1, least, most).front();
+}
+
+ParametersPtr mean_of_answers(const std::map<ClientId, Message>& answers, const std::string& key) {
+  std::vector<Upload> uploads;
+  for (const auto& [client, answer] : answers) {
+    uploads.push_back(upload_in(answer, key));
+  }
+  return mean_or(nullptr, uploads);
 }
 
 }  // namespace feroma

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/answers.h"
 #include "algorithms/momentum_sgd.h"
 #include "algorithms/prox.h"
+#include "algorithms/shared_model.h"
 #include "feroma/aggregation/mix.h"
 #include "feroma/core/error.h"
 
@@ -43,16 +43,14 @@ double alpha_slope(const Parameters& own, const Parameters& shared, std::span<co
   return slope;
 }
 
-class Apfl final : public Algorithm {
+class Apfl final : public SharedModel {
  public:
-  explicit Apfl(const ApflOptions& options) : options_(options) {}
+  explicit Apfl(const ApflOptions& options) : SharedModel("apfl"), options_(options) {}
 
   void init(const ServerContext& context) override {
+    SharedModel::init(context);
     fit_ = with_momentum(context.fit, options_.momentum_reset);
-    global_ = context.initial;
   }
-
-  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {{{"model", global_}}}; }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
     const ParametersPtr& model = received.model("model");
@@ -70,37 +68,26 @@ class Apfl final : public Algorithm {
     context.report.after = score_for_the_record(context, blend(own, shared, pair.alpha));
     context.state.values[kApflPrivate] = own;
     context.state.values[kApflAlpha] = Floats{pair.alpha};
-    return {{{"model", shared}, {"num_examples", Ints{context.report.num_examples}}}};
+    return answer_of(context, shared);
   }
 
-  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
-    const StageTimer timer(seconds, Stage::aggregate);
-    const ParametersPtr mean = mean_of_answers("apfl", answers, "model", *global_);
-    global_ = mean == nullptr ? global_ : mean;
-  }
-
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
-    return policy == TestPolicy::native ? make_single_model_predictor(global_) : nullptr;
-  }
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
     if (!memory.has(kApflPrivate)) {
       return nullptr;
     }
     const ParametersPtr& own = memory.model(kApflPrivate);
     if (options_.variant == ApflVariant::learned) {
-      return make_single_model_predictor(share(blend(own, global_, alpha_of(memory))));
+      return make_single_model_predictor(share(blend(own, global(), alpha_of(memory))));
     }
     std::vector<WeightedPredictor> members;
-    members.push_back({0.5, make_single_model_predictor(global_)});
+    members.push_back({0.5, make_single_model_predictor(global())});
     members.push_back({0.5, make_single_model_predictor(own)});
     return make_ensemble_predictor(std::move(members));
   }
-  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
-
-  void save(ModelWriter& out) const override { out.put(global_); }
-  void load(ModelReader& in) override { global_ = in.get_model(); }
 
  private:
+  [[nodiscard]] bool personalised() const override { return true; }
+
   /// What a client trains in a round.
   struct Pair {
     Parameters own;
@@ -185,7 +172,6 @@ class Apfl final : public Algorithm {
 
   ApflOptions options_;
   FitOptions fit_;
-  ParametersPtr global_;
 };
 
 }  // namespace

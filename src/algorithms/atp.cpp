@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "algorithms/answers.h"
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/core/error.h"
 
@@ -15,13 +16,16 @@ class Atp final : public Algorithm {
   explicit Atp(const AtpOptions& options) : options_(options), training_(make_fedavg({options.momentum_reset})) {}
 
   void init(const ServerContext& context) override {
+    require(!context.multi_label, ErrorCode::unsupported,
+            "[atp] follows the entropy over classes that exclude one another, got multi-label data");
     training_->init(context);
     scheduled_ = context.rounds;
     const std::vector<Segment>& segments = context.initial->layout().segments;
     const bool running_statistics =
         std::any_of(segments.begin(), segments.end(), [](const Segment& s) { return s.kind == SegmentKind::buffer; });
-    require(!running_statistics, ErrorCode::unsupported,
-            "[atp] adapts models without running statistics (lenet5, mlp, har_cnn), got {}", context.model.name);
+    require(!running_statistics || !context.model.script, ErrorCode::unsupported,
+            "[atp] cannot see a batch's statistics in a TorchScript model that has running ones, got {}",
+            context.model.name);
     rates_.assign(segments.size(), 0.0F);
   }
 
@@ -40,9 +44,18 @@ class Atp final : public Algorithm {
 
   [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
                                     const Message& received) const override {
-    require(!context.train.samples->multi_label(), ErrorCode::unsupported,
-            "[atp] follows the entropy over classes that exclude one another, got multi-label data");
     return learns_rates(round) ? learn(context, received) : training_->client_step(round, phase, context, received);
+  }
+
+  void check_answer(Round round, int phase, ClientId client, const Message& message) const override {
+    if (!learns_rates(round)) {
+      training_->check_answer(round, phase, client, message);
+      return;
+    }
+    const Answer answer("atp", client, message);
+    if (answer.has("rates")) {  // who has nothing to learn from has nothing to say
+      answer.floats("rates", rates_.size());
+    }
   }
 
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
@@ -126,7 +139,7 @@ class Atp final : public Algorithm {
       if (!answer.has("rates")) {
         continue;
       }
-      const Floats& rates = checked_rates(answer);
+      const Floats& rates = answer.floats("rates");
       for (std::size_t s = 0; s < sum.size(); ++s) {
         sum[s] += static_cast<double>(rates[s]);
       }

@@ -47,13 +47,19 @@ class Centralised final : public Algorithm {
         {{"gradient", share(std::move(gradient))}, {"num_examples", Ints{static_cast<std::int64_t>(items.size())}}}};
   }
 
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    const Answer answer("centralised", client, message);
+    answer.model("gradient", *global_);
+    answer.examples();
+  }
+
   void uplink(Round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     const StageTimer timer(seconds, Stage::aggregate);
     velocity_.resize(global_->size());
     if (phase == 0) {
       std::fill(velocity_.begin(), velocity_.end(), 0.0F);
     }
-    const ParametersPtr mean = mean_of_answers("centralised", answers, "gradient", *global_);
+    const ParametersPtr mean = mean_of_answers(answers, "gradient");
     if (mean == nullptr) {
       return;
     }

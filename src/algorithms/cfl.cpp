@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/answers.h"
 #include "feroma/aggregation/mix.h"
 #include "feroma/mapping/linkage.h"
 
@@ -112,6 +113,12 @@ class Cfl final : public Algorithm {
     return {{{"model", share(std::move(trained))}, {"num_examples", Ints{context.report.num_examples}}}};
   }
 
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    const Answer answer("cfl", client, message);
+    answer.model("model", *clusters_.front().model);
+    answer.examples(/*least=*/1);
+  }
+
   void uplink(Round round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     std::vector<CflUpdates> of_cluster(clusters_.size());
     last_.clear();
@@ -165,12 +172,7 @@ class Cfl final : public Algorithm {
 
   [[nodiscard]] static CflUpdate read_update(ClientId client, const Message& answer, const Parameters& before) {
     const ParametersPtr& model = answer.model("model");
-    const std::int64_t examples = answer.integer("num_examples");
-    require(model && model->size() == before.size() && model->all_finite(), ErrorCode::invalid_data,
-            "[cfl] the model of client {} must have {} finite values", to_index(client), before.size());
-    require(examples >= 1, ErrorCode::invalid_data, "[cfl] num_examples of client {} must be >= 1, got {}",
-            to_index(client), examples);
-    return {client, model, examples, trained_difference(*model, before)};
+    return {client, model, answer.integer("num_examples"), trained_difference(*model, before)};
   }
 
   static ParametersPtr mean_model(const CflUpdates& updates) {

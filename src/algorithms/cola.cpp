@@ -111,6 +111,11 @@ class Cola final : public Algorithm {
   explicit Cola(const ColaOptions& options) : options_(options), training_(make_fedavg({options.momentum_reset})) {}
 
   void init(const ServerContext& context) override {
+    require(!context.multi_label, ErrorCode::unsupported,
+            "[cola] follows the entropy over classes that exclude one another, got multi-label data");
+    // Neither has anything to work on in some models, which is better said now than after training.
+    static_cast<void>(ChannelAffine(context.initial->layout()));
+    static_cast<void>(Stem(context.model));
     model_ = context.model;
     training_->init(context);
   }
@@ -119,9 +124,10 @@ class Cola final : public Algorithm {
   }
   [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
                                     const Message& received) const override {
-    require(!context.train.samples->multi_label(), ErrorCode::unsupported,
-            "[cola] follows the entropy over classes that exclude one another, got multi-label data");
     return training_->client_step(round, phase, context, received);
+  }
+  void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
+    training_->check_answer(round, phase, client, answer);
   }
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     training_->uplink(round, phase, answers, seconds);

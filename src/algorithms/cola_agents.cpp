@@ -270,6 +270,7 @@ std::vector<float> PrincipalAgent::step(Trainer& trainer, Stem& stem, const View
   if (teaches) {
     Objective objective;
     objective.loss = Loss::entropy;
+    objective.statistics = Statistics::running;
     std::vector<float> gradient(model.size());
     trainer.gradient(model, inputs, objective, gradient);
     mixture_.step(channels_.slope(*start_, gradient), options_);

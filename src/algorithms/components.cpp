@@ -69,15 +69,8 @@ std::size_t best_model(ClientContext& context, std::span<const ParametersPtr> mo
   return lowest(sums);
 }
 
-Upload upload_in(const Message& answer, const std::string& key, std::size_t size, std::string_view method) {
-  Upload upload{answer.model(key), answer.integer("num_examples")};
-  require(upload.model->size() == size, ErrorCode::invalid_data, "[{}] {} must have {} values, got {}", method, key,
-          size, upload.model->size());
-  require(upload.model->all_finite(), ErrorCode::invalid_data, "[{}] {} must be finite, got a value that is not",
-          method, key);
-  require(upload.num_examples >= 0, ErrorCode::invalid_data, "[{}] num_examples must be >= 0, got {}", method,
-          upload.num_examples);
-  return upload;
+Upload upload_in(const Message& answer, const std::string& key) {
+  return {answer.model(key), answer.integer("num_examples")};
 }
 
 ParametersPtr mean_or(const ParametersPtr& otherwise, std::span<const Upload> uploads) {

@@ -1,7 +1,7 @@
 #include "feroma/algorithms/ditto.h"
 
-#include "algorithms/answers.h"
 #include "algorithms/prox.h"
+#include "algorithms/shared_model.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
@@ -10,16 +10,14 @@ namespace {
 /// The client's memory: its personal model.
 const std::string kDittoPersonal = "personal";
 
-class Ditto final : public Algorithm {
+class Ditto final : public SharedModel {
  public:
-  explicit Ditto(const DittoOptions& options) : options_(options) {}
+  explicit Ditto(const DittoOptions& options) : SharedModel("ditto"), options_(options) {}
 
   void init(const ServerContext& context) override {
+    SharedModel::init(context);
     fit_ = with_momentum(context.fit, options_.momentum_reset);
-    global_ = context.initial;
   }
-
-  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {{{"model", global_}}}; }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
     const Parameters& model = *received.model("model");
@@ -41,30 +39,18 @@ class Ditto final : public Algorithm {
     }
     context.report.after = score_for_the_record(context, personal);
     context.state.values[kDittoPersonal] = share(std::move(personal));
-    return {{{"model", share(std::move(trained))}, {"num_examples", Ints{context.report.num_examples}}}};
+    return answer_of(context, share(std::move(trained)));
   }
 
-  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
-    const StageTimer timer(seconds, Stage::aggregate);
-    const ParametersPtr mean = mean_of_answers("ditto", answers, "model", *global_);
-    global_ = mean == nullptr ? global_ : mean;
-  }
-
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
-    return policy == TestPolicy::native ? make_single_model_predictor(global_) : nullptr;
-  }
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
     return memory.has(kDittoPersonal) ? make_single_model_predictor(memory.model(kDittoPersonal)) : nullptr;
   }
-  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
-
-  void save(ModelWriter& out) const override { out.put(global_); }
-  void load(ModelReader& in) override { global_ = in.get_model(); }
 
  private:
+  [[nodiscard]] bool personalised() const override { return true; }
+
   DittoOptions options_;
   FitOptions fit_;
-  ParametersPtr global_;
 };
 
 }  // namespace

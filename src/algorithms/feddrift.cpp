@@ -1,21 +1,17 @@
 #include "feroma/algorithms/feddrift.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <cmath>
 
+#include "algorithms/answers.h"
 #include "algorithms/drift_pool.h"
 #include "algorithms/join_views.h"
-#include "feroma/aggregation/mix.h"
+#include "feroma/algorithms/components.h"
 
 namespace feroma {
 namespace {
 
 /// A round asks for data windows, then, where somebody has a new one, for scores of the models, then for training.
 enum FedDriftPhase { ask_window, ask_scores, ask_training, fed_drift_phases };
-
-std::string model_key(std::size_t slot) { return fmt::format("model.{}", slot); }
 
 /// More is better: hits, or losses with their sign turned. Multi-label data have no hits but a rate that stands for
 /// them.
@@ -53,6 +49,18 @@ class FedDrift final : public Algorithm {
       case ask_window: return {{{"window", Ints{context.window}}}};
       case ask_scores: return received.values.empty() ? Message{} : score_models(context, received);
       default: return train_models(context, received);
+    }
+  }
+
+  void check_answer(Round, int phase, ClientId client, const Message& message) const override {
+    const Answer answer("feddrift", client, message);
+    switch (phase) {
+      case ask_window:
+        // Time does not go back.
+        answer.integer("window", pool_.last_window(client).value_or(0), std::numeric_limits<int>::max());
+        return;
+      case ask_scores: check_scores(client, answer); return;
+      default: check_models(client, answer);
     }
   }
 
@@ -108,6 +116,8 @@ class FedDrift final : public Algorithm {
   [[nodiscard]] Parameters train_one(ClientContext& context, const Parameters& model, const View& view,
                                      std::size_t slot) const;
 
+  void check_scores(ClientId client, const Answer& answer) const;
+  void check_models(ClientId client, const Answer& answer) const;
   void read_windows(const std::map<ClientId, Message>& answers);
   void begin_step(const std::map<ClientId, Message>& answers);
   /// The windows a client is asked to score models on: those that belong to a model, and a new one.
@@ -166,25 +176,29 @@ Message FedDrift::score_models(ClientContext& context, const Message& received) 
   return {{{"merits", std::move(merits)}, {"counts", std::move(counts)}}};
 }
 
+void FedDrift::check_scores(ClientId client, const Answer& answer) const {
+  if (candidates_.empty()) {
+    return;
+  }
+  const std::size_t windows = scored_windows(client).size();
+  const Ints& counts = answer.integers("counts", windows, 0);
+  const Floats& merits = answer.floats("merits", windows * candidates_.size());
+  for (std::size_t i = 0; i < merits.size(); ++i) {
+    const std::int64_t count = counts[i / candidates_.size()];
+    answer.expect(static_cast<double>(merits[i]) <= static_cast<double>(count), "merits", "be no more than the samples",
+                  merits[i]);
+  }
+}
+
 std::map<int, WindowMerits> FedDrift::read_merits(ClientId client, const Message& answer) const {
   const Ints windows = scored_windows(client);
   const Floats& merits = answer.floats("merits");
-  const Ints& counts = answer.ints("counts");
-  require(counts.size() == windows.size() && merits.size() == windows.size() * candidates_.size(),
-          ErrorCode::invalid_data, "[feddrift] client {} must score {} models on {} windows, got {} and {} values",
-          to_index(client), candidates_.size(), windows.size(), merits.size(), counts.size());
   std::map<int, WindowMerits> read;
   for (std::size_t w = 0; w < windows.size(); ++w) {
     WindowMerits& window = read[static_cast<int>(windows[w])];
-    window.count = counts[w];
-    require(counts[w] >= 0, ErrorCode::invalid_data, "[feddrift] counts of client {} must be >= 0, got {}",
-            to_index(client), counts[w]);
+    window.count = answer.ints("counts")[w];
     for (std::size_t m = 0; m < candidates_.size(); ++m) {
-      const auto merit = static_cast<double>(merits[w * candidates_.size() + m]);
-      require(std::isfinite(merit) && merit <= static_cast<double>(counts[w]), ErrorCode::invalid_data,
-              "[feddrift] merits of client {} must be finite and at most its {} samples, got {}", to_index(client),
-              counts[w], merit);
-      window.sums.push_back(merit);
+      window.sums.push_back(static_cast<double>(merits[w * candidates_.size() + m]));
     }
   }
   return read;
@@ -193,12 +207,9 @@ std::map<int, WindowMerits> FedDrift::read_merits(ClientId client, const Message
 void FedDrift::read_windows(const std::map<ClientId, Message>& answers) {
   windows_.clear();
   for (const auto& [client, answer] : answers) {
-    const std::int64_t window = answer.integer("window");
-    const int reached = pool_.last_window(client).value_or(0);
-    require(window >= reached && window <= std::numeric_limits<int>::max(), ErrorCode::invalid_data,
-            "[feddrift] window of client {} must not go back from {}, got {}", to_index(client), reached, window);
-    if (!pool_.knows(client, static_cast<int>(window))) {
-      windows_[client] = static_cast<int>(window);
+    const auto window = static_cast<int>(answer.integer("window"));
+    if (!pool_.knows(client, window)) {
+      windows_[client] = window;
     }
   }
   candidates_ = windows_.empty() || !pool_.started() ? std::vector<int>() : pool_.candidates();
@@ -293,32 +304,26 @@ Parameters FedDrift::train_one(ClientContext& context, const Parameters& model, 
   return params;
 }
 
+void FedDrift::check_models(ClientId client, const Answer& answer) const {
+  const std::size_t trained = work_of(client).models.size();
+  answer.integers("num_examples", trained, 1);
+  for (std::size_t slot = 0; slot < trained; ++slot) {
+    answer.model(model_key(slot), *initial_);
+  }
+}
+
 void FedDrift::aggregate(const std::map<ClientId, Message>& answers) {
-  struct Answers {
-    std::vector<ParametersPtr> models;
-    std::vector<std::int64_t> counts;
-  };
-  std::map<int, Answers> of_model;
+  std::map<int, std::vector<Upload>> of_model;
   last_.clear();
   for (const auto& [client, answer] : answers) {
     const std::vector<int> trained = work_of(client).models;
-    const Ints& counts = answer.ints("num_examples");
-    require(counts.size() == trained.size(), ErrorCode::invalid_data,
-            "[feddrift] client {} must have counts for {} models, got {}", to_index(client), trained.size(),
-            counts.size());
     last_.push_back(client);
     for (std::size_t slot = 0; slot < trained.size(); ++slot) {
-      const ParametersPtr& model = answer.model(model_key(slot));
-      require(counts[slot] >= 1, ErrorCode::invalid_data, "[feddrift] num_examples of client {} must be >= 1, got {}",
-              to_index(client), counts[slot]);
-      require(model && model->size() == initial_->size() && model->all_finite(), ErrorCode::invalid_data,
-              "[feddrift] models of client {} must have {} finite values", to_index(client), initial_->size());
-      of_model[trained[slot]].models.push_back(model);
-      of_model[trained[slot]].counts.push_back(counts[slot]);
+      of_model[trained[slot]].push_back({answer.model(model_key(slot)), answer.ints("num_examples")[slot]});
     }
   }
-  for (const auto& [id, contributions] : of_model) {
-    pool_.set_model(id, share(weighted_mean(contributions.models, contributions.counts)));
+  for (const auto& [id, uploads] : of_model) {
+    pool_.set_model(id, mean_or(pool_.models().at(id), uploads));
   }
 }
 

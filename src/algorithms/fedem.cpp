@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "algorithms/answers.h"
 #include "algorithms/mixture.h"
 #include "feroma/algorithms/components.h"
 #include "feroma/core/error.h"
@@ -19,8 +21,8 @@ struct MixtureRules {
   bool keep_absent_labels = false;
 };
 
-/// No label is impossible, and a component that nobody uses has no labels at all.
-constexpr double kLeastLabelMass = 1e-8;
+/// By how much shares that travelled as floats may miss 1.
+constexpr double kSharesOff = 1e-3;
 
 /// A client's part of the components' label counts.
 struct ClientLabels {
@@ -49,6 +51,7 @@ class MixtureOfModels final : public Algorithm {
     fit_ = with_momentum(context.fit, rules_.momentum_reset);
     models_ = initial_models(context, rules_.components, rules_.name);
     classes_ = static_cast<std::size_t>(context.model.classes);
+    multi_label_ = context.multi_label;
     // Equal priors say nothing, so FedRC's first round is FedEM's.
     priors_.assign(rules_.label_priors ? models_.size() * classes_ : 0, 1.0F / static_cast<float>(classes_));
   }
@@ -81,6 +84,22 @@ class MixtureOfModels final : public Algorithm {
     return answer;
   }
 
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    const Answer answer(rules_.name, client, message);
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      answer.model(model_key(m), *models_[m]);
+    }
+    answer.examples();
+    double sum = 0;
+    for (const float share : answer.floats("shares", models_.size(), 0)) {
+      sum += static_cast<double>(share);
+    }
+    answer.expect(std::abs(sum - 1) < kSharesOff, "shares", "sum to 1", sum);
+    if (rules_.label_priors) {
+      answer.floats("label_mass", priors_.size(), 0);
+    }
+  }
+
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     const StageTimer timer(seconds, Stage::aggregate);
     if (answers.empty()) {
@@ -88,12 +107,12 @@ class MixtureOfModels final : public Algorithm {
     }
     std::map<ClientId, std::vector<double>> shares;
     for (const auto& [client, answer] : answers) {
-      shares[client] = checked_shares(answer);
+      shares[client] = shares_in(answer);
     }
     for (std::size_t m = 0; m < models_.size(); ++m) {
       std::vector<Upload> uploads;
       for (const auto& [client, answer] : answers) {
-        uploads.push_back(upload_in(answer, model_key(m), models_[m]->size(), rules_.name));
+        uploads.push_back(upload_in(answer, model_key(m)));
       }
       models_[m] = mean_or(models_[m], uploads);
     }
@@ -203,18 +222,10 @@ class MixtureOfModels final : public Algorithm {
     return trained;
   }
 
-  [[nodiscard]] std::vector<double> checked_shares(const Message& answer) const {
+  [[nodiscard]] static std::vector<double> shares_in(const Message& answer) {
     const Floats& sent = answer.floats("shares");
-    require(sent.size() == models_.size(), ErrorCode::invalid_data, "[{}] shares must be {} values, got {}",
-            rules_.name, models_.size(), sent.size());
     std::vector<double> shares(sent.begin(), sent.end());
-    double sum = 0;
-    for (const double share : shares) {
-      require(share >= 0 && share <= 1.001, ErrorCode::invalid_data, "[{}] a share must be in 0..1, got {}",
-              rules_.name, share);
-      sum += share;
-    }
-    require(std::abs(sum - 1) < 1e-3, ErrorCode::invalid_data, "[{}] shares must sum to 1, got {}", rules_.name, sum);
+    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
     for (double& share : shares) {
       share /= sum;  // rounding to floats costs the last digits
     }
@@ -227,18 +238,11 @@ class MixtureOfModels final : public Algorithm {
       labels_.clear();
     }
     for (const auto& [client, answer] : answers) {
-      const Floats& mass = answer.floats("label_mass");
-      require(mass.size() == priors_.size(), ErrorCode::invalid_data, "[{}] label_mass must be {} values, got {}",
-              rules_.name, priors_.size(), mass.size());
-      for (const float value : mass) {
-        require(std::isfinite(value) && value >= 0, ErrorCode::invalid_data,
-                "[{}] label_mass must be finite and >= 0, got {}", rules_.name, value);
-      }
       std::vector<double> total = shares.at(client);
       for (double& samples : total) {
         samples *= static_cast<double>(answer.integer("num_examples"));
       }
-      labels_[client] = {mass, std::move(total)};
+      labels_[client] = {answer.floats("label_mass"), std::move(total)};
     }
     for (std::size_t m = 0; m < models_.size(); ++m) {
       double samples = 0;
@@ -249,17 +253,15 @@ class MixtureOfModels final : public Algorithm {
           by_label[u] += static_cast<double>(labels.by_label[m * classes_ + u]);
         }
       }
-      for (std::size_t u = 0; u < classes_; ++u) {
-        const double prior =
-            std::max(by_label[u], kLeastLabelMass) / std::max(samples, kLeastLabelMass * static_cast<double>(classes_));
-        priors_[m * classes_ + u] = static_cast<float>(std::min(prior, 1.0));
-      }
+      const std::vector<double> priors = multi_label_ ? label_rates(by_label, samples) : label_priors(by_label);
+      std::copy(priors.begin(), priors.end(), priors_.begin() + static_cast<std::ptrdiff_t>(m * classes_));
     }
   }
 
   MixtureRules rules_;
   FitOptions fit_;
   std::size_t classes_ = 0;
+  bool multi_label_ = false;
   Models models_;
   std::map<ClientId, std::vector<double>> shares_;  ///< of the clients of the last round
   Floats priors_;                                   ///< components x classes; empty for FedEM

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <functional>
 
-#include "algorithms/answers.h"
 #include "algorithms/prox.h"
+#include "algorithms/shared_model.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
@@ -18,39 +18,44 @@ struct ServerMoments {
 using ServerRule = std::function<double(double change, ServerMoments& moments)>;
 
 /// FedAvg's clients and a server that follows a rule, parameter by parameter.
-class FedOpt final : public Algorithm {
+class FedOpt final : public SharedModel {
  public:
-  FedOpt(std::string name, MomentumChoice momentum, double second_start, ServerRule rule)
-      : name_(std::move(name)), momentum_(momentum), second_start_(second_start), rule_(std::move(rule)) {}
+  /// `name` outlives the object.
+  FedOpt(std::string_view name, MomentumChoice momentum, double second_start, ServerRule rule)
+      : SharedModel(name), momentum_(momentum), second_start_(second_start), rule_(std::move(rule)) {}
 
   void init(const ServerContext& context) override {
+    SharedModel::init(context);
     fit_ = with_momentum(context.fit, momentum_);
-    global_ = context.initial;
-    first_ = share(Parameters(global_->shared_layout()));
-    Parameters second(global_->shared_layout());
+    first_ = share(Parameters(global()->shared_layout()));
+    Parameters second(global()->shared_layout());
     std::fill(second.values().begin(), second.values().end(), static_cast<float>(second_start_));
     second_ = share(std::move(second));
   }
 
-  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {{{"model", global_}}}; }
-
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
-    Parameters trained = train_locally(context, *received.model("model"), fit_);
-    return {{{"model", share(std::move(trained))}, {"num_examples", Ints{context.report.num_examples}}}};
+    return answer_of(context, share(train_locally(context, *received.model("model"), fit_)));
   }
 
-  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
-    const StageTimer timer(seconds, Stage::aggregate);
-    const ParametersPtr mean = mean_of_answers(name_, answers, "model", *global_);
-    if (mean == nullptr) {
-      return;
-    }
+  void save(ModelWriter& out) const override {
+    SharedModel::save(out);
+    out.put(first_);
+    out.put(second_);
+  }
+  void load(ModelReader& in) override {
+    SharedModel::load(in);
+    first_ = in.get_model();
+    second_ = in.get_model();
+  }
+
+ private:
+  [[nodiscard]] ParametersPtr next(const ParametersPtr& mean) override {
     Parameters next = mean->clone();  // buffers are averaged
     Parameters first = first_->clone();
     Parameters second = second_->clone();
     for_each_trained(next.layout(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const auto before = static_cast<double>(global_->values()[i]);
+        const auto before = static_cast<double>(global()->values()[i]);
         ServerMoments moments{static_cast<double>(first.values()[i]), static_cast<double>(second.values()[i])};
         const double step = rule_(static_cast<double>(mean->values()[i]) - before, moments);
         next.values()[i] = static_cast<float>(before + step);
@@ -59,50 +64,30 @@ class FedOpt final : public Algorithm {
       }
     });
     require(next.all_finite(), ErrorCode::invalid_data,
-            "[{}] the model must stay finite, got a value that is not; server_rate may be too large", name_);
-    global_ = share(std::move(next));
+            "[{}] the model must stay finite, got a value that is not; server_rate may be too large", method());
     first_ = share(std::move(first));
     second_ = share(std::move(second));
+    return share(std::move(next));
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
-    const bool serves = policy == TestPolicy::native || policy == TestPolicy::known_association;
-    return serves ? make_single_model_predictor(global_) : nullptr;
-  }
-  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
-
-  void save(ModelWriter& out) const override {
-    out.put(global_);
-    out.put(first_);
-    out.put(second_);
-  }
-  void load(ModelReader& in) override {
-    global_ = in.get_model();
-    first_ = in.get_model();
-    second_ = in.get_model();
-  }
-
- private:
-  std::string name_;
   MomentumChoice momentum_;
   double second_start_;
   ServerRule rule_;
   FitOptions fit_;
-  ParametersPtr global_;
   ParametersPtr first_;
   ParametersPtr second_;
 };
 
 /// Both adaptive rules divide the remembered change by the root of a remembered square, which starts at tau^2; how the
 /// square is remembered tells them apart.
-std::unique_ptr<Algorithm> make_adaptive(std::string name, const AdaptiveServerOptions& options,
+std::unique_ptr<Algorithm> make_adaptive(std::string_view name, const AdaptiveServerOptions& options,
                                          double (*remember)(double second, double square, double beta2)) {
   const ServerRule rule = [options, remember](double change, ServerMoments& moments) {
     moments.first = options.beta1 * moments.first + (1 - options.beta1) * change;
     moments.second = remember(moments.second, change * change, options.beta2);
     return options.server_rate * moments.first / (std::sqrt(moments.second) + options.tau);
   };
-  return std::make_unique<FedOpt>(std::move(name), options.momentum_reset, options.tau * options.tau, rule);
+  return std::make_unique<FedOpt>(name, options.momentum_reset, options.tau * options.tau, rule);
 }
 
 }  // namespace

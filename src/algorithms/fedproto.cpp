@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/answers.h"
 #include "algorithms/prototypes.h"
 #include "feroma/core/error.h"
 
@@ -80,6 +81,15 @@ class FedProto final : public Algorithm {
     const bool by_head = options_.predict == PrototypePrediction::head || prototypes_.empty();
     return by_head ? make_single_model_predictor(memory.model("model"))
                    : make_nearest_prototype_predictor(memory.model("model"), prototypes_, options_.latent);
+  }
+
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    const Answer answer("fedproto", client, message);
+    const auto classes = static_cast<std::size_t>(prototypes_.classes());
+    const auto width = static_cast<std::size_t>(prototypes_.width());
+    const std::size_t count = answer.rows("prototypes", width, 0, classes).size() / width;
+    answer.integers("classes", count, 0, prototypes_.classes() - 1);
+    answer.integers("counts", count, 1);
   }
 
   /// The server holds no model.

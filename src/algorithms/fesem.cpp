@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "feroma/core/error.h"
+#include "algorithms/answers.h"
 
 namespace feroma {
 namespace {
@@ -85,6 +85,15 @@ class Fesem final : public Algorithm {
     return answer;
   }
 
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    const Answer answer("fesem", client, message);
+    answer.model("model", *centres_.front());
+    answer.examples();
+    if (chooses(client)) {
+      answer.integer("cluster", 0, options_.clusters - 1);
+    }
+  }
+
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     if (answers.empty()) {  // says nothing about who is near which centre
       return;
@@ -95,7 +104,7 @@ class Fesem final : public Algorithm {
     for (const auto& [client, answer] : answers) {
       clients.push_back(client);
       messages.push_back(&answer);
-      uploads.push_back(upload_in(answer, "model", centres_.front()->size(), "fesem"));
+      uploads.push_back(upload_in(answer, "model"));
     }
     const std::vector<std::size_t> clusters = assign(clients, messages, uploads, seconds);
     move_centres(clients, clusters, uploads, seconds);
@@ -121,6 +130,9 @@ class Fesem final : public Algorithm {
   }
 
  private:
+  /// Whether the client is in no cluster yet and takes the best centre by itself.
+  [[nodiscard]] bool chooses(ClientId client) const { return centres_.size() > 1 && !cluster_of_.contains(client); }
+
   /// The centre nearest to each client's model, or in its first round the one it chose itself.
   [[nodiscard]] std::vector<std::size_t> assign(std::span<const ClientId> clients,
                                                 std::span<const Message* const> messages,
@@ -128,11 +140,8 @@ class Fesem final : public Algorithm {
     const StageTimer timer(seconds, Stage::map);
     std::vector<std::size_t> clusters(uploads.size());
     parallel_(uploads.size(), [&](std::size_t i) {
-      if (centres_.size() > 1 && !cluster_of_.contains(clients[i])) {
-        const std::int64_t chosen = messages[i]->integer("cluster");
-        require(chosen >= 0 && chosen < options_.clusters, ErrorCode::invalid_data,
-                "[fesem] cluster must be in 0..{}, got {}", options_.clusters - 1, chosen);
-        clusters[i] = static_cast<std::size_t>(chosen);
+      if (chooses(clients[i])) {
+        clusters[i] = static_cast<std::size_t>(messages[i]->integer("cluster"));
         return;
       }
       std::vector<double> distances;

@@ -1,6 +1,6 @@
 #include "feroma/algorithms/ifca.h"
 
-#include "feroma/core/error.h"
+#include "algorithms/answers.h"
 
 namespace feroma {
 namespace {
@@ -25,6 +25,13 @@ class Ifca final : public Algorithm {
              {"num_examples", Ints{context.report.num_examples}}}};
   }
 
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    const Answer answer("ifca", client, message);
+    answer.model("model", *models_.front());
+    answer.examples();
+    answer.integer("cluster", 0, options_.clusters - 1);
+  }
+
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     const StageTimer timer(seconds, Stage::aggregate);
     if (answers.empty()) {  // says nothing about which models are wanted
@@ -33,11 +40,8 @@ class Ifca final : public Algorithm {
     Assignment assignment;
     std::vector<std::vector<Upload>> uploads(models_.size());
     for (const auto& [client, answer] : answers) {
-      const std::int64_t chosen = answer.integer("cluster");
-      require(chosen >= 0 && chosen < options_.clusters, ErrorCode::invalid_data,
-              "[ifca] cluster must be in 0..{}, got {}", options_.clusters - 1, chosen);
-      const auto cluster = static_cast<std::size_t>(chosen);
-      uploads[cluster].push_back(upload_in(answer, "model", models_.front()->size(), "ifca"));
+      const auto cluster = static_cast<std::size_t>(answer.integer("cluster"));
+      uploads[cluster].push_back(upload_in(answer, "model"));
       assignment[client] = cluster;
     }
     for (std::size_t m = 0; m < models_.size(); ++m) {

@@ -1,6 +1,8 @@
 #include "algorithms/mixture.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "feroma/core/error.h"
 #include "feroma/core/portable_math.h"
@@ -8,22 +10,25 @@
 namespace feroma {
 namespace {
 
-/// A share or prior of zero has no logarithm, and a share of zero would never grow again.
+/// A share of zero has no logarithm and would never grow again.
 constexpr double kLeastShare = 1e-8;
+/// No label is impossible.
+constexpr double kLeastLabelMass = 1e-8;
+/// As near to 0 and 1 as a rate may come; 1 minus it is still below 1 as a float.
+constexpr double kLeastLabelRate = 1e-7;
 
 double log_prior(std::span<const float> priors, const View& view, std::size_t sample) {
-  const auto log_of = [](double p) { return portable_log(std::clamp(p, kLeastShare, 1.0)); };
   if (!view.samples->multi_label()) {
     const auto label = static_cast<std::size_t>(view.label(sample));
     require(label < priors.size(), ErrorCode::invalid_data, "[fedrc] a label must be below {}, got {}", priors.size(),
             label);
-    return log_of(static_cast<double>(priors[label]));
+    return portable_log(static_cast<double>(priors[label]));
   }
   const std::span<const std::uint8_t> targets = view.targets(sample);
   double sum = 0;
   for (std::size_t u = 0; u < priors.size(); ++u) {
     const auto present = static_cast<double>(priors[u]);
-    sum += log_of(targets[u] != 0 ? present : 1.0 - present);
+    sum += portable_log(targets[u] != 0 ? present : 1.0 - present);
   }
   return sum / static_cast<double>(priors.size());
 }
@@ -41,6 +46,26 @@ std::vector<double> floored_shares(std::span<const float> shares) {
     share /= sum;
   }
   return floored;
+}
+
+std::vector<double> label_priors(std::vector<double> mass) {
+  double sum = 0;
+  for (double& value : mass) {
+    value = std::max(value, kLeastLabelMass);
+    sum += value;
+  }
+  for (double& value : mass) {
+    value /= sum;
+  }
+  return mass;
+}
+
+std::vector<double> label_rates(std::vector<double> mass, double samples) {
+  for (double& value : mass) {
+    // Nobody's component: each label is as likely as not.
+    value = samples > 0 ? std::clamp(value / samples, kLeastLabelRate, 1 - kLeastLabelRate) : 0.5;
+  }
+  return mass;
 }
 
 ComponentTable log_label_priors(std::span<const float> priors, std::size_t components, const View& view) {
@@ -65,14 +90,19 @@ ComponentTable responsibilities(std::span<const double> shares, const ComponentT
     }
   }
   for (std::size_t i = 0; i < samples; ++i) {
-    double top = table.front()[i];
+    double top = -std::numeric_limits<double>::infinity();
     for (const auto& row : table) {
-      top = std::max(top, row[i]);
+      top = std::max(top, row[i]);  // never what is not a number
     }
     double sum = 0;
-    for (auto& row : table) {
-      row[i] = portable_exp(row[i] - top);
-      sum += row[i];
+    for (std::size_t m = 0; m < table.size(); ++m) {
+      double& value = table[m][i];
+      if (std::isinf(top)) {
+        value = shares[m];
+      } else {
+        value = std::isnan(value) ? 0.0 : portable_exp(value - top);
+      }
+      sum += value;
     }
     for (auto& row : table) {
       row[i] /= sum;

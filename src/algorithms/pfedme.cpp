@@ -2,10 +2,9 @@
 
 #include <cmath>
 
-#include "algorithms/answers.h"
 #include "algorithms/prox.h"
+#include "algorithms/shared_model.h"
 #include "feroma/aggregation/mix.h"
-#include "feroma/algorithms/local_training.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
@@ -14,18 +13,16 @@ namespace {
 /// The client's memory: its personal model, under this name.
 const std::string kPFedMePersonal = "personal";
 
-class PFedMe final : public Algorithm {
+class PFedMe final : public SharedModel {
  public:
-  explicit PFedMe(const PFedMeOptions& options) : options_(options) {}
+  explicit PFedMe(const PFedMeOptions& options) : SharedModel("pfedme"), options_(options) {}
 
   void init(const ServerContext& context) override {
+    SharedModel::init(context);
     fit_ = context.fit;
     fit_.learning_rate = options_.personal_rate;
     fit_.momentum = 0;
-    global_ = context.initial;
   }
-
-  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {{{"model", global_}}}; }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
     const ParametersPtr& shared = received.model("model");
@@ -45,33 +42,20 @@ class PFedMe final : public Algorithm {
     context.report.after = score_for_the_record(context, personal);
     const ParametersPtr kept = share(std::move(personal));
     context.state.values[kPFedMePersonal] = kept;
-    return {{{"model", upload == nullptr ? kept : upload}, {"num_examples", Ints{context.report.num_examples}}}};
+    return answer_of(context, upload == nullptr ? kept : upload);
   }
 
-  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
-    const StageTimer timer(seconds, Stage::aggregate);
-    const ParametersPtr mean = mean_of_answers("pfedme", answers, "model", *global_);
-    if (mean == nullptr) {
-      return;
-    }
-    const auto beta = static_cast<float>(options_.variant == PFedMeVariant::moreau ? options_.beta : 1.0);
-    const std::array<ParametersPtr, 2> sources{global_, mean};
-    const std::array<float, 2> weights{1.0F - beta, beta};
-    global_ = share(std::move(mix(sources, weights).front()));
-  }
-
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
-    return policy == TestPolicy::native ? make_single_model_predictor(global_) : nullptr;
-  }
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
     return memory.has(kPFedMePersonal) ? make_single_model_predictor(memory.model(kPFedMePersonal)) : nullptr;
   }
-  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
-
-  void save(ModelWriter& out) const override { out.put(global_); }
-  void load(ModelReader& in) override { global_ = in.get_model(); }
 
  private:
+  [[nodiscard]] bool personalised() const override { return true; }
+  [[nodiscard]] ParametersPtr next(const ParametersPtr& mean) override {
+    const bool steps = options_.variant == PFedMeVariant::moreau;
+    return steps ? share(extrapolate(mean, global(), options_.beta - 1)) : mean;
+  }
+
   /// The gradient of what the personal model minimises, without the data's part: the pull and the decay.
   void add_pulls(const Parameters& personal, const Parameters& anchor, std::span<float> gradient) const {
     add_prox_gradient(personal.layout(), personal.values(), anchor.values(), options_.lambda, gradient);
@@ -126,7 +110,6 @@ class PFedMe final : public Algorithm {
 
   PFedMeOptions options_;
   FitOptions fit_;
-  ParametersPtr global_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "algorithms/answers.h"
 #include "algorithms/prox.h"
+#include "algorithms/shared_model.h"
 #include "feroma/aggregation/mix.h"
 #include "feroma/core/error.h"
 
@@ -30,18 +31,18 @@ double distance_of_unit_gradient(const FitOptions& fit, std::size_t samples) {
   return distance;
 }
 
-class Scaffold final : public Algorithm {
+class Scaffold final : public SharedModel {
  public:
-  explicit Scaffold(const ScaffoldOptions& options) : options_(options) {}
+  explicit Scaffold(const ScaffoldOptions& options) : SharedModel("scaffold"), options_(options) {}
 
   void init(const ServerContext& context) override {
+    SharedModel::init(context);
     fit_ = with_momentum(context.fit, options_.momentum_reset);
-    global_ = context.initial;
-    control_ = share(Parameters(global_->shared_layout()));
+    control_ = share(Parameters(global()->shared_layout()));
   }
 
   [[nodiscard]] Message downlink(Round, int, ClientId) const override {
-    return {{{"model", global_}, {"control", control_}}};
+    return {{{"model", global()}, {"control", control_}}};
   }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
@@ -72,48 +73,46 @@ class Scaffold final : public Algorithm {
       });
     }
     context.state.values[kScaffoldControl] = share(std::move(next));
-    return {{{"model", trained},
-             {"control_change", share(std::move(change))},
-             {"num_examples", Ints{context.report.num_examples}}}};
+    Message answer = answer_of(context, trained);
+    answer.values["control_change"] = share(std::move(change));
+    return answer;
   }
 
-  void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+  void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
+    SharedModel::check_answer(round, phase, client, answer);
+    Answer(method(), client, answer).model("control_change", *control_);
+  }
+
+  void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
+    SharedModel::uplink(round, phase, answers, seconds);
     const StageTimer timer(seconds, Stage::aggregate);
-    const ParametersPtr mean = mean_of_answers("scaffold", answers, "model", *global_);
     update_control(answers);
-    if (mean != nullptr) {
-      const auto rate = static_cast<float>(options_.server_rate);
-      const std::array<ParametersPtr, 2> sources{global_, mean};
-      const std::array<float, 2> weights{1.0F - rate, rate};
-      global_ = share(std::move(mix(sources, weights).front()));
-    }
   }
-
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext&) const override {
-    const bool serves = policy == TestPolicy::native || policy == TestPolicy::known_association;
-    return serves ? make_single_model_predictor(global_) : nullptr;
-  }
-  [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
 
   void save(ModelWriter& out) const override {
-    out.put(global_);
+    SharedModel::save(out);
     out.put(control_);
     out.out().put(std::vector<ClientId>(known_.begin(), known_.end()));
   }
   void load(ModelReader& in) override {
-    global_ = in.get_model();
+    SharedModel::load(in);
     control_ = in.get_model();
     const std::vector<ClientId> known = in.in().get_vector<ClientId>();
     known_ = std::set<ClientId>(known.begin(), known.end());
   }
 
  private:
+  /// The mean, or past it where server_rate is more than 1.
+  [[nodiscard]] ParametersPtr next(const ParametersPtr& mean) override {
+    return share(extrapolate(mean, global(), options_.server_rate - 1));
+  }
+
   /// Keeps the server's variate the mean over everybody who ever answered; a newcomer's was zero until now.
   void update_control(const std::map<ClientId, Message>& answers) {
     const auto before = static_cast<double>(known_.size());
     std::vector<ParametersPtr> sources{control_};
     for (const auto& [client, answer] : answers) {
-      sources.push_back(model_of("scaffold", client, answer, "control_change", *global_));
+      sources.push_back(answer.model("control_change"));
       known_.insert(client);
     }
     if (known_.empty()) {
@@ -127,7 +126,6 @@ class Scaffold final : public Algorithm {
 
   ScaffoldOptions options_;
   FitOptions fit_;
-  ParametersPtr global_;
   ParametersPtr control_;
   std::set<ClientId> known_;  ///< everybody whose variate is part of the mean
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/answers.h"
 #include "algorithms/expert_pool.h"
 #include "feroma/aggregation/mix.h"
 
@@ -86,6 +87,7 @@ class ShiftEx final : public Algorithm {
     return {{{"model", share(std::move(trained))}, {"num_examples", Ints{context.report.num_examples}}}};
   }
 
+  void check_answer(Round round, int phase, ClientId client, const Message& answer) const override;
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     if (!trains(round, phase)) {
       const StageTimer timer(seconds, Stage::map);
@@ -147,7 +149,7 @@ class ShiftEx final : public Algorithm {
   [[nodiscard]] bool trains(Round round, int phase) const { return phase == phases(round) - 1; }
   [[nodiscard]] Message look_for_shift(ClientContext& context, const Message& received) const;
   void read_shifts(const std::map<ClientId, Message>& answers);
-  [[nodiscard]] LatentMemory read_memory(ClientId client, const Message& answer) const;
+  [[nodiscard]] LatentMemory read_memory(const Message& answer) const;
   void aggregate(const std::map<ClientId, Message>& answers);
 
   ShiftExOptions options_;
@@ -200,22 +202,26 @@ Message ShiftEx::look_for_shift(ClientContext& context, const Message& received)
   return answer;
 }
 
-LatentMemory ShiftEx::read_memory(ClientId client, const Message& answer) const {
+void ShiftEx::check_answer(Round round, int phase, ClientId client, const Message& message) const {
+  const Answer answer("shiftex", client, message);
+  if (trains(round, phase)) {
+    answer.model("model", *pool_.experts().front().model);
+    answer.examples(/*least=*/1);
+    return;
+  }
+  if (pool_.met(client)) {
+    if (message.values.empty()) {  // nothing has changed
+      return;
+    }
+    answer.floats("threshold", 1, 0);
+  }
+  answer.rows("embeddings", static_cast<std::size_t>(width_), 1, static_cast<std::size_t>(options_.samples));
+  answer.floats("classes", static_cast<std::size_t>(classes_), 0);
+}
+
+LatentMemory ShiftEx::read_memory(const Message& answer) const {
   const Floats& embeddings = answer.floats("embeddings");
-  const Floats& classes = answer.floats("classes");
-  const auto finite = [](float value) { return std::isfinite(value); };
-  const auto width = static_cast<std::size_t>(width_);
-  const std::size_t count = embeddings.size() / width;
-  require(embeddings.size() % width == 0 && count >= 1 && count <= static_cast<std::size_t>(options_.samples) &&
-              std::all_of(embeddings.begin(), embeddings.end(), finite),
-          ErrorCode::invalid_data,
-          "[shiftex] embeddings of client {} must be 1 to {} rows of {} finite values, got {} values", to_index(client),
-          options_.samples, width_, embeddings.size());
-  require(classes.size() == static_cast<std::size_t>(classes_) &&
-              std::all_of(classes.begin(), classes.end(), [&](float c) { return finite(c) && c >= 0; }),
-          ErrorCode::invalid_data, "[shiftex] classes of client {} must be {} numbers >= 0, got {}", to_index(client),
-          classes_, classes.size());
-  return {embeddings, static_cast<std::int64_t>(count), doubles(classes)};
+  return {embeddings, static_cast<std::int64_t>(embeddings.size()) / width_, doubles(answer.floats("classes"))};
 }
 
 void ShiftEx::read_shifts(const std::map<ClientId, Message>& answers) {
@@ -227,12 +233,9 @@ void ShiftEx::read_shifts(const std::map<ClientId, Message>& answers) {
       told_.insert(std::upper_bound(told_.begin(), told_.end(), client), client);
     }
     if (!pool_.met(client)) {
-      fresh[client] = read_memory(client, answer);
+      fresh[client] = read_memory(answer);
     } else if (!answer.values.empty()) {
-      const Floats& threshold = answer.floats("threshold");
-      require(threshold.size() == 1 && std::isfinite(threshold[0]) && threshold[0] >= 0, ErrorCode::invalid_data,
-              "[shiftex] threshold of client {} must be one number >= 0, got {}", to_index(client), threshold.size());
-      shifted[client] = {read_memory(client, answer), static_cast<double>(threshold[0])};
+      shifted[client] = {read_memory(answer), static_cast<double>(answer.floats("threshold").front())};
     }
   }
   pool_.introduce(fresh);
@@ -244,16 +247,9 @@ void ShiftEx::aggregate(const std::map<ClientId, Message>& answers) {
   std::vector<std::vector<std::int64_t>> counts(pool_.experts().size());
   last_.clear();
   for (const auto& [client, answer] : answers) {
-    const ParametersPtr& model = answer.model("model");
-    const std::int64_t examples = answer.integer("num_examples");
-    require(model && model->size() == pool_.experts().front().model->size() && model->all_finite(),
-            ErrorCode::invalid_data, "[shiftex] the model of client {} must have {} finite values", to_index(client),
-            pool_.experts().front().model->size());
-    require(examples >= 1, ErrorCode::invalid_data, "[shiftex] num_examples of client {} must be >= 1, got {}",
-            to_index(client), examples);
     const std::size_t expert = pool_.expert_of(client);
-    models[expert].push_back(model);
-    counts[expert].push_back(examples);
+    models[expert].push_back(answer.model("model"));
+    counts[expert].push_back(answer.integer("num_examples"));
     last_.push_back(client);
   }
   for (std::size_t e = 0; e < models.size(); ++e) {

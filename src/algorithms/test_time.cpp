@@ -9,6 +9,9 @@
 namespace feroma {
 namespace {
 
+/// How the names of running variances end.
+constexpr std::string_view kRunningVariance = ".running_var";
+
 class EntropyPredictor final : public Predictor {
  public:
   EntropyPredictor(ParametersPtr start, EntropyAdaptation adaptation, ModelShares sources)
@@ -78,9 +81,21 @@ Batch unlabelled_batch(Trainer& trainer, const View& view) {
 std::vector<float> entropy_direction(Trainer& trainer, const Parameters& model, const Batch& batch) {
   Objective objective;
   objective.loss = Loss::entropy;
+  objective.statistics = Statistics::running;
   std::vector<float> direction(model.size());
   Parameters scratch = model.clone();
   trainer.gradient(scratch, batch, objective, direction);
+  const std::vector<Segment>& segments = model.layout().segments;
+  const auto is_buffer = [](const Segment& segment) { return segment.kind == SegmentKind::buffer; };
+  if (std::none_of(segments.begin(), segments.end(), is_buffer)) {
+    return direction;
+  }
+  const Parameters measured = trainer.with_batch_statistics(model, batch);
+  for (const Segment& segment : segments) {
+    for (std::size_t i = segment.offset; is_buffer(segment) && i < segment.offset + segment.size; ++i) {
+      direction[i] = model.values()[i] - measured.values()[i];
+    }
+  }
   return direction;
 }
 
@@ -90,9 +105,11 @@ Parameters moved_along(const Parameters& model, std::span<const float> direction
           "[test time] a model of {} tensors needs as many rates, got {}", segments.size(), rates.size());
   Parameters moved = model.clone();
   for (std::size_t s = 0; s < segments.size(); ++s) {
+    const bool is_variance = segments[s].kind == SegmentKind::buffer && segments[s].name.ends_with(kRunningVariance);
     const std::span<float> values = moved.segment(s);
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] -= rates[s] * direction[segments[s].offset + i];
+      values[i] = is_variance ? std::max(values[i], 0.0F) : values[i];
     }
   }
   return moved;
@@ -116,7 +133,9 @@ double learn_rates_(Floats& rates, Trainer& trainer, const Parameters& model, co
   const std::vector<float> direction = entropy_direction(trainer, model, batch);
   Parameters adapted = moved_along(model, direction, rates);
   std::vector<float> gradient(model.size());
-  const double loss = trainer.gradient(adapted, batch, gradient);
+  Objective objective;
+  objective.statistics = Statistics::running;
+  const double loss = trainer.gradient(adapted, batch, objective, gradient);
   const std::vector<double> gains = rate_gains(model.layout(), gradient, direction);
   for (std::size_t s = 0; s < rates.size(); ++s) {
     rates[s] = static_cast<float>(static_cast<double>(rates[s]) + learning_rate * gains[s]);

@@ -60,6 +60,7 @@ std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();
   ServerContext server = setup_.server;
   server.rounds = setup_.federation.options().rounds;
+  server.multi_label = setup_.federation.multi_label();
   // The workers are idle while the server works. What it does in a round is not interrupted half-way.
   server.parallel = [workers = &setup_.workers](std::size_t count, const std::function<void(std::size_t)>& task) {
     static const std::atomic<bool> never = false;
@@ -143,6 +144,22 @@ RoundRecord RoundLoop::play_round() {
   return record;
 }
 
+void RoundLoop::refuse_unbelievable_(Round round, int phase, ClientId client, ClientOutcome& outcome) const {
+  const auto* answer = std::get_if<ClientAnswer>(&outcome.answer);
+  if (answer == nullptr) {
+    return;
+  }
+  try {
+    algorithm_->check_answer(round, phase, client, answer->message);
+  } catch (const Error& error) {
+    // As for clients that fail by themselves: what is wrong with the data leaves the round, our own mistakes end it.
+    if (error.code() != ErrorCode::invalid_data) {
+      throw;
+    }
+    outcome.answer = ClientDropped{error.what()};
+  }
+}
+
 void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
                                 std::map<ClientId, ClientReport>& reports) {
   const int phases = algorithm_->phases(round);
@@ -154,6 +171,7 @@ void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, Roun
     for (auto& [client, outcome] : outcomes) {
       record.bytes_down += outcome.bytes_down;
       totals_.stages += outcome.seconds;
+      refuse_unbelievable_(round, phase, client, outcome);
       if (auto* answer = std::get_if<ClientAnswer>(&outcome.answer)) {
         record.bytes_up += answer->bytes_up;
         answers[client] = std::move(answer->message);

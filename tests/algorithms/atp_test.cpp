@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "tests/algorithms/toy_run.h"
@@ -118,8 +119,8 @@ TEST(Atp, RatesArePlainMeansWhateverTheClientsHold) {
   EXPECT_EQ(rates_of(*algorithm), (Floats{2, -1}));
   for (const Floats& bad : {Floats{1}, Floats{1, std::numeric_limits<float>::infinity()}}) {
     std::map<ClientId, Message> broken{{ClientId{0}, {{{"rates", bad}}}}};
-    expect_error(ErrorCode::invalid_data, "[atp]", [&] {
-      algorithm->uplink(2, 0, broken, seconds);
+    expect_error(ErrorCode::invalid_data, "[atp] client 0's rates must", [&] {
+      test::deliver(*algorithm, 2, 0, broken);
       return 0;
     });
   }
@@ -188,14 +189,32 @@ TEST(Atp, RefusesWhatWouldDoNothing) {
                [&] { return run.loop("name = 'atp'\nbatch_size = 0").rounds(); });
 }
 
-TEST(Atp, RefusesRunningStatistics) {
+TEST(Atp, RefusesDataWithSeveralLabels) {
   ServerContext server;
-  server.model = resnet9({3, 16, 16}, 10);
-  server.initial = share(Parameters(make_layout(server.model)));
-  expect_error(ErrorCode::unsupported, "running statistics", [&] {
-    make_atp({})->init(server);
-    return 0;
-  });
+  server.model = lenet5({1, 28, 28}, 10);
+  server.initial = share(initialise(server.model, Rng(1)));
+  server.multi_label = true;
+  expect_error(ErrorCode::unsupported, "[atp] follows the entropy over classes that exclude one another, got multi",
+               [&] {
+                 make_atp({})->init(server);
+                 return 0;
+               });
+}
+
+TEST(Atp, RunningStatisticsHaveRatesOfTheirOwn) {
+  ScenarioOptions scenario = test::toy_scenario();
+  ToyRun run(scenario, 1, [](const ModelSpec& model) { return make_engine(EngineKind::native, model); });
+  run.model = {
+      "norm", run.federation.shape(), 10, {Conv2d{"a", 3, 3, 1}, BatchNorm{"b"}, Relu{}, Flatten{}, Linear{"c", 10}}};
+  RoundLoop loop = run.loop("name = 'atp'\nrate_rounds = 2\nrate_learning_rate = 1.0");
+  test::play_all(loop);
+  const ServedModel served = loop.algorithm().served()[0];
+  const std::vector<Segment>& segments = served.model->layout().segments;
+  ASSERT_EQ(served.profile.size(), segments.size());
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    EXPECT_EQ(served.profile[i] == 0, segments[i].name == "b.num_batches_tracked") << segments[i].name;
+  }
+  EXPECT_TRUE(std::isfinite(loop.evaluate().accuracy));
 }
 
 }  // namespace

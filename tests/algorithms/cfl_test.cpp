@@ -268,15 +268,15 @@ TEST(Cfl, RefusesBrokenAnswers) {
   const auto answer = [&](ParametersPtr answered, std::int64_t examples) {
     std::map<ClientId, Message> answers;
     answers[ClientId{3}] = {{{"model", std::move(answered)}, {"num_examples", Ints{examples}}}};
-    StageSeconds seconds;
-    run.algorithm().uplink(1, 0, answers, seconds);
+    test::deliver(run.algorithm(), 1, 0, std::move(answers));
     return 0;
   };
-  expect_error(ErrorCode::invalid_data, "[cfl] num_examples of client 3", [&] { return answer(model, 0); });
+  expect_error(ErrorCode::invalid_data, "[cfl] client 3's num_examples must be >= 1, got 0",
+               [&] { return answer(model, 0); });
   Parameters broken = model->clone();
   broken.values()[0] = std::numeric_limits<float>::infinity();
   expect_error(ErrorCode::invalid_data, "finite", [&] { return answer(share(std::move(broken)), 5); });
-  expect_error(ErrorCode::invalid_data, "finite", [&] {
+  expect_error(ErrorCode::invalid_data, "must have", [&] {
     return answer(share(Parameters(make_layout(test::toy_model({1, 1, 1}, 2)))), 5);
   });
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/cola_agents.h"
+#include "feroma/algorithms/test_time.h"
 #include "tests/algorithms/toy_run.h"
 #include "tests/expect_error.h"
 
@@ -305,6 +306,51 @@ TEST(Cola, AShiftInTheStreamMakesAVector) {
     static_cast<void>(agent.step(trainer, stem, run.federation.test(ClientId{client}, 0).data, true));
   }
   EXPECT_EQ(agent.mixture().size(), 2U);
+}
+
+TEST(Cola, AdaptsAlongTheGradientOfAnEvaluation) {
+  ToyRun run;
+  const ModelSpec spec{
+      "norm", run.federation.shape(), 10, {Conv2d{"a", 3, 3, 1}, BatchNorm{"b"}, Relu{}, Flatten{}, Linear{"c", 10}}};
+  const auto engine = make_engine(EngineKind::native, spec);
+  Trainer trainer(*engine);
+  const ParametersPtr start = share(initialise(spec, Rng(3)));
+  const View data = stream_of(run.federation.test(ClientId{0}, 0).data, 40).front();
+  ColaOptions options;
+  options.entropy_margin = 1;  // everybody teaches
+  options.offset_learning_rate = 1;
+  const ChannelAffine channels(start->layout());
+  Stem stem(spec);
+  PrincipalAgent agent(start, channels, options, Rng(1));
+  const std::vector<float> predicted = agent.step(trainer, stem, data, /*counts=*/true);
+  Batch inputs = unlabelled_batch(trainer, data);
+  inputs.weights = SampleChoice(options.entropy_margin, options.redundancy_margin).weights(predicted, 10);
+  Objective objective;
+  objective.loss = Loss::entropy;
+  objective.statistics = Statistics::running;
+  Parameters model = start->clone();
+  std::vector<float> gradient(model.size());
+  trainer.gradient(model, inputs, objective, gradient);
+  const std::vector<float> slope = channels.slope(*start, gradient);
+  const std::vector<float> adapted = agent.publish().back().values;
+  ASSERT_EQ(adapted.size(), slope.size());
+  for (std::size_t j = 0; j < slope.size(); ++j) {
+    EXPECT_NEAR(adapted[j], channels.identity()[j] - slope[j], 1e-6);
+  }
+}
+
+TEST(Cola, RefusesInTheBeginningWhatItCannotAdapt) {
+  ServerContext server;
+  server.model = lenet5({1, 28, 28}, 10);
+  server.initial = share(initialise(server.model, Rng(1)));
+  const auto begins = [&server] {
+    make_cola({})->init(server);
+    return 0;
+  };
+  EXPECT_EQ(begins(), 0);
+  server.multi_label = true;
+  expect_error(ErrorCode::unsupported, "[cola] follows the entropy over classes that exclude one another, got multi",
+               begins);
 }
 
 TEST(Cola, EveryOptionActs) {

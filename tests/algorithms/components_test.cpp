@@ -67,21 +67,5 @@ TEST(Components, ScoringNothingIsEmpty) {
   EXPECT_EQ(score(*predictor, toy.trainer(), toy.view(0)).count, 0);
 }
 
-TEST(Components, UploadsAreChecked) {
-  const TwoConcepts toy;
-  const auto reads = [&](ParametersPtr model, std::int64_t examples) {
-    const Message message{{{"model", std::move(model)}, {"num_examples", Ints{examples}}}};
-    return upload_in(message, "model", constant_model(toy.spec(), 0)->size(), "test").num_examples;
-  };
-  EXPECT_EQ(reads(constant_model(toy.spec(), 1), 5), 5);
-  expect_error(ErrorCode::invalid_data, "num_examples must be >= 0, got -1",
-               [&] { return reads(constant_model(toy.spec(), 1), -1); });
-  expect_error(ErrorCode::invalid_data, "must be finite",
-               [&] { return reads(constant_model(toy.spec(), std::numeric_limits<float>::infinity()), 1); });
-  expect_error(ErrorCode::invalid_data, "must have 170 values, got 50", [&] {
-    return reads(constant_model(test::toy_model({1, 2, 2}, 10), 1), 1);
-  });
-}
-
 }  // namespace
 }  // namespace feroma

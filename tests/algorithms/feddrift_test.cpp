@@ -197,8 +197,7 @@ class FedDriftAnswers : public testing::Test {
   }
   void answer(int phase, const Message& message) {
     std::map<ClientId, Message> answers{{ClientId{7}, message}};
-    StageSeconds seconds;
-    algorithm->uplink(1, phase, answers, seconds);
+    test::deliver(*algorithm, 1, phase, std::move(answers));
   }
   void play(int window, const Message& scores) {
     answer(0, {{{"window", Ints{window}}}});
@@ -217,20 +216,20 @@ class FedDriftAnswers : public testing::Test {
 };
 
 TEST_F(FedDriftAnswers, MustFitWhatWasAsked) {
-  refuses("window of client 7", 0, {{{"window", Ints{-1}}}});
+  refuses("[feddrift] client 7's window must be in 0..", 0, {{{"window", Ints{-1}}}});
   play(2, {});
-  refuses("must not go back from 2", 0, {{{"window", Ints{1}}}});
+  refuses("window must be in 2..", 0, {{{"window", Ints{1}}}});
   answer(0, {{{"window", Ints{3}}}});
   ASSERT_EQ(algorithm->downlink(1, 1, ClientId{7}).ints("windows"), (Ints{2, 3}));
-  refuses("score 1 models on 2 windows", 1, {{{"merits", Floats{1}}, {"counts", Ints{1, 1}}}});
-  refuses("score 1 models on 2 windows", 1, {{{"merits", Floats{1, 1}}, {"counts", Ints{1}}}});
-  refuses("at most its 5 samples", 1, {{{"merits", Floats{1, 6}}, {"counts", Ints{5, 5}}}});
+  refuses("merits must have 2 values, got 1", 1, {{{"merits", Floats{1}}, {"counts", Ints{1, 1}}}});
+  refuses("counts must have 2 values, got 1", 1, {{{"merits", Floats{1, 1}}, {"counts", Ints{1}}}});
+  refuses("merits must be no more than the samples, got 6", 1, {{{"merits", Floats{1, 6}}, {"counts", Ints{5, 5}}}});
   refuses("finite", 1, {{{"merits", Floats{1, std::numeric_limits<float>::quiet_NaN()}}, {"counts", Ints{5, 5}}}});
-  refuses("counts of client 7", 1, {{{"merits", Floats{1, -2}}, {"counts", Ints{5, -1}}}});
+  refuses("client 7's counts must be >= 0, got -1", 1, {{{"merits", Floats{1, -2}}, {"counts", Ints{5, -1}}}});
   answer(1, {{{"merits", Floats{1, 2}}, {"counts", Ints{5, 5}}}});
   const ParametersPtr model = algorithm->downlink(1, 2, ClientId{7}).model("model.0");
-  refuses("num_examples of client 7", 2, {{{"model.0", model}, {"num_examples", Ints{0}}}});
-  refuses("counts for 1 models", 2, {{{"model.0", model}, {"num_examples", Ints{1, 2}}}});
+  refuses("client 7's num_examples must be >= 1, got 0", 2, {{{"model.0", model}, {"num_examples", Ints{0}}}});
+  refuses("num_examples must have 1 values, got 2", 2, {{{"model.0", model}, {"num_examples", Ints{1, 2}}}});
   Parameters broken = model->clone();
   broken.values()[0] = std::numeric_limits<float>::infinity();
   refuses("finite", 2, {{{"model.0", share(std::move(broken))}, {"num_examples", Ints{1}}}});

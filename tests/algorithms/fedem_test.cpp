@@ -27,8 +27,7 @@ std::vector<std::unique_ptr<Algorithm>> both(int components) {
 }
 
 void uplink(Algorithm& algorithm, std::map<ClientId, Message> answers) {
-  StageSeconds seconds;
-  algorithm.uplink(1, 0, answers, seconds);
+  test::deliver(algorithm, 1, 0, std::move(answers));
 }
 
 TEST(FedEm, OneComponentIsFedAvgToTheBit) {
@@ -232,16 +231,19 @@ TEST(FedEm, WrongAnswersAreRefused) {
       return 0;
     });
   };
-  refuses(answer_with(toy.spec(), 1, {1}, 3), "shares must be 2 values, got 1");
-  refuses(answer_with(toy.spec(), 1, {2, -1}, 3), "a share must be in 0..1");
-  refuses(answer_with(toy.spec(), 1, {std::nanf(""), 1}, 3), "a share must be in 0..1");
+  refuses(answer_with(toy.spec(), 1, {2, -1}, 3), "shares must be >= 0, got -1");
+  refuses(answer_with(toy.spec(), 1, {std::nanf(""), 1}, 3), "shares must be finite, got nan");
   refuses(answer_with(toy.spec(), 1, {0.5F, 0.25F}, 3), "shares must sum to 1, got 0.75");
+  refuses(answer_with(toy.spec(), 1, {1}, 3), "[fedrc] client 0's model.1 must be a model, got nothing");
   Message answer = answer_with(toy.spec(), 1, {0.5F, 0.5F}, 3);
-  refuses(answer, "'label_mass' is missing");
+  answer.values["shares"] = Floats{1};
+  refuses(answer, "[fedrc] client 0's shares must have 2 values, got 1");
+  answer.values["shares"] = Floats{0.5F, 0.5F};
+  refuses(answer, "label_mass must be numbers, got nothing");
   answer.values["label_mass"] = Floats(19);
-  refuses(answer, "label_mass must be 20 values, got 19");
+  refuses(answer, "label_mass must have 20 values, got 19");
   answer.values["label_mass"] = Floats(20, -1.0F);
-  refuses(answer, "label_mass must be finite and >= 0, got -1");
+  refuses(answer, "label_mass must be >= 0, got -1");
 }
 
 TEST(FedEm, ReplacedDataOfAnotherSizeLeaveNoTrace) {

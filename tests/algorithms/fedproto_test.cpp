@@ -194,8 +194,7 @@ std::unique_ptr<Algorithm> tiny_server(const FedProtoOptions& options = {}) {
   return algorithm;
 }
 Floats after(Algorithm& algorithm, std::map<ClientId, Message> answers) {
-  StageSeconds seconds;
-  algorithm.uplink(1, 0, answers, seconds);
+  test::deliver(algorithm, 1, 0, std::move(answers));
   return algorithm.downlink(2, 0, ClientId{0}).floats("prototypes");
 }
 

@@ -58,11 +58,10 @@ TEST(FedProx, CostsWhatFedAvgCosts) {
 TEST(FedProx, AnswersAreChecked) {
   OneClient client(make_fedprox({}));
   const auto before = test::served_bits(*client.algorithm);
-  StageSeconds seconds;
   const auto uplink = [&](ParametersPtr model, std::int64_t examples) {
     std::map<ClientId, Message> answers{
         {ClientId{0}, {{{"model", std::move(model)}, {"num_examples", Ints{examples}}}}}};
-    client.algorithm->uplink(1, 0, answers, seconds);
+    test::deliver(*client.algorithm, 1, 0, std::move(answers));
     return 0;
   };
   const ParametersPtr model = client.algorithm->served()[0].model;

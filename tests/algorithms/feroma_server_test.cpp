@@ -43,8 +43,7 @@ class ServerTest : public testing::Test {
     return {{{"profile", Floats{x, 1, 0, 1, 0, 1, 0.5F, 0.5F}}, {"num_samples", Ints{50}}}};
   }
   void answer(Round round, int phase, std::map<ClientId, Message> answers) {
-    StageSeconds seconds;
-    algorithm->uplink(round, phase, answers, seconds);
+    test::deliver(*algorithm, round, phase, std::move(answers));
   }
   /// The first weight of the model a client is sent to train.
   float sent_to(Round round, std::uint32_t client) const {

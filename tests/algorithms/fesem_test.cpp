@@ -25,8 +25,7 @@ Message trained(ParametersPtr model, std::int64_t examples = 10) {
 }
 
 void uplink(Algorithm& algorithm, std::map<ClientId, Message> answers) {
-  StageSeconds seconds;
-  algorithm.uplink(1, 0, answers, seconds);
+  test::deliver(algorithm, 1, 0, std::move(answers));
 }
 
 std::size_t cluster_of(const Algorithm& algorithm, ClientId client) {
@@ -246,8 +245,8 @@ TEST(Fesem, WrongAnswersAreRefused) {
       return 0;
     });
   };
-  refuses(chosen(constant_model(toy.spec(), 1), 3), "[fesem] cluster must be in 0..2, got 3");
-  refuses(trained(constant_model(toy.spec(), 1)), "'cluster' is missing");
+  refuses(chosen(constant_model(toy.spec(), 1), 3), "[fesem] client 0's cluster must be in 0..2, got 3");
+  refuses(trained(constant_model(toy.spec(), 1)), "cluster must be whole numbers, got nothing");
   refuses(chosen(constant_model(toy.spec(), std::numeric_limits<float>::quiet_NaN()), 1), "must be finite");
 }
 

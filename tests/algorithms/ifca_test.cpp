@@ -19,8 +19,7 @@ Message trained(ParametersPtr model, std::int64_t cluster, std::int64_t examples
 }
 
 void uplink(Algorithm& algorithm, std::map<ClientId, Message> answers) {
-  StageSeconds seconds;
-  algorithm.uplink(1, 0, answers, seconds);
+  test::deliver(algorithm, 1, 0, std::move(answers));
 }
 
 TEST(Ifca, OneClusterIsFedAvgToTheBit) {
@@ -122,7 +121,7 @@ TEST(Ifca, WrongAnswersAreRefused) {
   const auto algorithm = make_ifca({});
   algorithm->init(toy.server());
   for (const std::int64_t cluster : {-1, 3}) {
-    expect_error(ErrorCode::invalid_data, "[ifca] cluster must be in 0..2", [&] {
+    expect_error(ErrorCode::invalid_data, "[ifca] client 0's cluster must be in 0..2", [&] {
       uplink(*algorithm, {{ClientId{0}, trained(constant_model(toy.spec(), 1), cluster)}});
       return 0;
     });

@@ -41,6 +41,39 @@ TEST(Mixture, ResponsibilityIsShareTimesLikelihood) {
   EXPECT_NEAR(g[0][0], first / (first + second), 1e-12);
 }
 
+TEST(Mixture, ALossThatIsNoNumberExplainsNothingAndPoisonsNothing) {
+  const double nan = std::nan("");
+  const std::vector<double> before{0.25, 0.75};
+  const ComponentTable g = responsibilities(before, {{1.0, nan, nan, HUGE_VAL}, {1.0, 2.0, nan, HUGE_VAL}});
+  EXPECT_NEAR(g[0][0], 0.25, 1e-12);
+  EXPECT_EQ(g[0][1], 0);  // the other component explains it
+  EXPECT_EQ(g[1][1], 1);
+  for (const std::size_t nobody : {2U, 3U}) {  // divided by the shares
+    EXPECT_EQ(g[0][nobody], 0.25);
+    EXPECT_EQ(g[1][nobody], 0.75);
+  }
+  const std::vector<double> shares = shares_from(g, before);
+  EXPECT_NEAR(shares[0] + shares[1], 1, 1e-12);
+}
+
+TEST(Mixture, PriorsAreMassesBroughtToTheSumOne) {
+  const std::vector<double> priors = label_priors({3, 1, 0});
+  EXPECT_NEAR(priors[0], 0.75, 1e-8);
+  EXPECT_NEAR(priors[1], 0.25, 1e-8);
+  EXPECT_NEAR(priors[2], 1e-8 / 4, 1e-12);  // no label is impossible
+  EXPECT_NEAR(priors[0] + priors[1] + priors[2], 1, 1e-12);
+  EXPECT_EQ(label_priors({0, 0, 0, 0}), std::vector<double>(4, 0.25));
+}
+
+TEST(Mixture, RatesOfLabelsThatDoNotExcludeOneAnotherStayBetweenZeroAndOne) {
+  const std::vector<double> rates = label_rates({5, 10, 0}, 10);
+  EXPECT_EQ(rates[0], 0.5);
+  EXPECT_LT(static_cast<float>(rates[1]), 1.0F);
+  EXPECT_GT(static_cast<float>(rates[1]), 0.999F);
+  EXPECT_GT(rates[2], 0);
+  EXPECT_EQ(label_rates({0, 0}, 0), std::vector<double>(2, 0.5));
+}
+
 TEST(Mixture, OneComponentExplainsEverythingExactly) {
   for (const auto& row : responsibilities(std::vector<double>{1.0}, random_losses(1, 9))) {
     EXPECT_EQ(row, std::vector<double>(9, 1.0));

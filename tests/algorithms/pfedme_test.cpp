@@ -194,6 +194,27 @@ TEST(PFedMe, RefusesStepsThatOvershootAndOptionsThatWouldBeIgnored) {
   refuses("inner_steps = 0", "inner_steps must be >= 1");
 }
 
+TEST(PFedMe, AnOuterStepLeavesBuffersAtTheMean) {
+  const ModelSpec spec{"norm", {1, 2, 2}, 2, {Conv2d{"a", 2, 1, 0}, BatchNorm{"b"}, Flatten{}, Linear{"c", 2}}};
+  PFedMeOptions options;
+  options.beta = 0.5;
+  const auto algorithm = make_pfedme(options);
+  ServerContext server;
+  server.model = spec;
+  server.initial = share(initialise(spec, Rng(1)));
+  algorithm->init(server);
+  Parameters sent(make_layout(spec));
+  std::fill(sent.values().begin(), sent.values().end(), 3.0F);
+  test::deliver(*algorithm, 1, 0, {{ClientId{0}, {{{"model", share(std::move(sent))}, {"num_examples", Ints{4}}}}}});
+  const ServedModel served = algorithm->served()[0];
+  const std::vector<Segment>& segments = served.model->layout().segments;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const float before = server.initial->segment(i)[0];
+    EXPECT_FLOAT_EQ(served.model->segment(i)[0], segments[i].kind == SegmentKind::buffer ? 3 : 1.5F + 0.5F * before)
+        << segments[i].name;
+  }
+}
+
 TEST(PFedMe, AnEmptyRoundKeepsTheModelAndABrokenAnswerIsRefused) {
   OneClient client(make_pfedme({}));
   const auto before = test::served_bits(*client.algorithm);
@@ -205,7 +226,7 @@ TEST(PFedMe, AnEmptyRoundKeepsTheModelAndABrokenAnswerIsRefused) {
   broken.values()[0] = std::numeric_limits<float>::quiet_NaN();
   answers[ClientId{0}] = {{{"model", share(std::move(broken))}, {"num_examples", Ints{5}}}};
   expect_error(ErrorCode::invalid_data, "[pfedme] client 0's model must be finite", [&] {
-    client.algorithm->uplink(1, 0, answers, seconds);
+    test::deliver(*client.algorithm, 1, 0, answers);
     return 0;
   });
 }

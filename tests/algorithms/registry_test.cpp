@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "feroma/algorithms/fedavg.h"
 #include "tests/algorithms/toy_run.h"
 #include "tests/expect_error.h"
@@ -57,10 +59,12 @@ TEST_P(EveryAlgorithm, RunsWithDriftAndResumesToTheSameBits) {
   }
 }
 
-/// Another algorithm whose client 1 drops out in the second round, in whatever phase it is asked first.
-class Unlucky final : public Algorithm {
+/// Another algorithm with something done to what client 1 answers in the second round.
+class Tampered final : public Algorithm {
  public:
-  explicit Unlucky(std::unique_ptr<Algorithm> inner) : inner_(std::move(inner)) {}
+  using Tamper = std::function<void(Message& answer)>;
+
+  Tampered(std::unique_ptr<Algorithm> inner, Tamper tamper) : inner_(std::move(inner)), tamper_(std::move(tamper)) {}
   void init(const ServerContext& context) override { inner_->init(context); }
   [[nodiscard]] int phases(Round round) const override { return inner_->phases(round); }
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
@@ -68,8 +72,14 @@ class Unlucky final : public Algorithm {
   }
   [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
                                     const Message& received) const override {
-    require(round != 2 || context.id != ClientId{1}, ErrorCode::invalid_data, "no luck");
-    return inner_->client_step(round, phase, context, received);
+    Message answer = inner_->client_step(round, phase, context, received);
+    if (round == 2 && context.id == ClientId{1}) {
+      tamper_(answer);
+    }
+    return answer;
+  }
+  void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
+    inner_->check_answer(round, phase, client, answer);
   }
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     inner_->uplink(round, phase, answers, seconds);
@@ -91,6 +101,7 @@ class Unlucky final : public Algorithm {
 
  private:
   std::unique_ptr<Algorithm> inner_;
+  Tamper tamper_;
 };
 
 TEST_P(EveryAlgorithm, LivesWithArrivalsDeparturesAndAClientThatDropsOut) {
@@ -99,8 +110,9 @@ TEST_P(EveryAlgorithm, LivesWithArrivalsDeparturesAndAClientThatDropsOut) {
   membership.initial = 4;
   membership.events = "2:+4-0 3:+5 4:+0";
   const auto loop = [&] {
-    return run.loop(toml_of(GetParam()), std::nullopt, membership,
-                    [](std::unique_ptr<Algorithm> inner) { return std::make_unique<Unlucky>(std::move(inner)); });
+    return run.loop(toml_of(GetParam()), std::nullopt, membership, [](std::unique_ptr<Algorithm> inner) {
+      return std::make_unique<Tampered>(std::move(inner), [](Message&) { fail(ErrorCode::invalid_data, "no luck"); });
+    });
   };
   RoundLoop whole = loop();
   std::vector<RoundRecord> records;
@@ -124,6 +136,71 @@ TEST_P(EveryAlgorithm, LivesWithArrivalsDeparturesAndAClientThatDropsOut) {
   EXPECT_EQ(result.accuracy, second.evaluate().accuracy);
   EXPECT_GE(result.accuracy, 0);
   EXPECT_LE(result.accuracy, 100);
+}
+
+/// What a broken client may send: values that are none, too few of them, counts below zero, nothing.
+void poison(Message& answer) {
+  for (auto& [key, value] : answer.values) {
+    if (auto* floats = std::get_if<Floats>(&value); floats != nullptr && !floats->empty()) {
+      floats->back() = std::numeric_limits<float>::quiet_NaN();
+    }
+    if (auto* model = std::get_if<ParametersPtr>(&value)) {
+      Parameters poisoned = (*model)->clone();
+      poisoned.values().back() = std::numeric_limits<float>::quiet_NaN();
+      *model = share(std::move(poisoned));
+    }
+  }
+}
+
+void shorten(Message& answer) {
+  for (auto& [key, value] : answer.values) {
+    if (auto* floats = std::get_if<Floats>(&value); floats != nullptr && !floats->empty()) {
+      floats->pop_back();
+    }
+    if (auto* model = std::get_if<ParametersPtr>(&value)) {
+      *model = share(Parameters(make_layout(test::toy_model({1, 1, 1}, 2))));
+    }
+  }
+}
+
+void turn_negative(Message& answer) {
+  for (auto& [key, value] : answer.values) {
+    if (auto* ints = std::get_if<Ints>(&value); ints != nullptr && !ints->empty()) {
+      ints->front() = std::numeric_limits<std::int64_t>::min();
+    }
+  }
+}
+
+void forget(Message& answer) { answer.values.erase(answer.values.begin(), answer.values.end()); }
+
+TEST_P(EveryAlgorithm, LeavesOutAnAnswerThatCannotBeBelieved) {
+  if (GetParam().name == "local") {
+    GTEST_SKIP() << "its clients answer nothing";
+  }
+  ToyRun run(test::toy_scenario(), 1, [](const ModelSpec& model) { return make_engine(EngineKind::native, model); });
+  for (const auto& tamper : {poison, shorten, turn_negative, forget}) {
+    const auto loop = [&] {
+      return run.loop(toml_of(GetParam()), std::nullopt, {}, [&](std::unique_ptr<Algorithm> inner) {
+        return std::make_unique<Tampered>(std::move(inner), tamper);
+      });
+    };
+    RoundLoop whole = loop();
+    static_cast<void>(whole.play_round());
+    const RoundRecord record = whole.play_round();
+    ASSERT_EQ(record.dropped.size(), 1U);
+    EXPECT_EQ(record.dropped[0].client, 1U);
+    EXPECT_NE(record.dropped[0].reason.find("] client 1's "), std::string::npos) << record.dropped[0].reason;
+    EXPECT_EQ(record.clients.size(), 5U);
+    RoundLoop second = loop();
+    second.load(whole.save(), "checkpoint");
+    EXPECT_EQ(whole.play_round().clients.size(), 6U);
+    test::play_all(whole);
+    test::play_all(second);
+    EXPECT_EQ(test::served_bits(whole.algorithm()), test::served_bits(second.algorithm()));
+    for (const ServedModel& served : whole.algorithm().served()) {
+      EXPECT_TRUE(served.model->all_finite());
+    }
+  }
 }
 
 TEST_P(EveryAlgorithm, GivesTheSameBitsOnAnyThreadsInAnyOrder) {

@@ -111,13 +111,31 @@ TEST(Scaffold, MomentumResetChangesTraining) {
   EXPECT_NE(test::served_bits(round.algorithm()), test::served_bits(epoch.algorithm()));
 }
 
+TEST(Scaffold, AServerStepPastTheMeanLeavesBuffersAtTheMean) {
+  const ModelSpec spec{"norm", {1, 2, 2}, 2, {Conv2d{"a", 2, 1, 0}, BatchNorm{"b"}, Flatten{}, Linear{"c", 2}}};
+  ScaffoldOptions options;
+  options.server_rate = 2;
+  const auto algorithm = make_scaffold(options);
+  ServerContext server;
+  server.model = spec;
+  server.initial = share(initialise(spec, Rng(1)));
+  algorithm->init(server);
+  test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer_with(spec, 3, 0, 4)}});
+  const ServedModel served = algorithm->served()[0];
+  const std::vector<Segment>& segments = served.model->layout().segments;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const float before = server.initial->segment(i)[0];
+    EXPECT_FLOAT_EQ(served.model->segment(i)[0], segments[i].kind == SegmentKind::buffer ? 3 : 6 - before)
+        << segments[i].name;
+  }
+}
+
 TEST(Scaffold, BrokenVariatesAreRefused) {
   OneClient server(make_scaffold({}));
   std::map<ClientId, Message> answers{
       {ClientId{0}, answer_with(server.run.model, 1, std::numeric_limits<float>::infinity(), 3)}};
-  StageSeconds seconds;
   expect_error(ErrorCode::invalid_data, "client 0's control_change must be finite", [&] {
-    server.algorithm->uplink(1, 0, answers, seconds);
+    test::deliver(*server.algorithm, 1, 0, answers);
     return 0;
   });
 }

@@ -197,8 +197,7 @@ class ShiftExAnswers : public testing::Test {
   }
   void answer(Round round, int phase, const Message& message) {
     std::map<ClientId, Message> answers{{ClientId{7}, message}};
-    StageSeconds seconds;
-    algorithm->uplink(round, phase, answers, seconds);
+    test::deliver(*algorithm, round, phase, std::move(answers));
   }
   void train(Round round, const Message& message) { answer(round, algorithm->phases(round) - 1, message); }
   void refuses(std::string_view part, int phase, const Message& message) {
@@ -220,13 +219,14 @@ TEST_F(ShiftExAnswers, MustFitWhatWasAsked) {
   Floats broken = rows;
   broken[3] = std::numeric_limits<float>::quiet_NaN();
   refuses("finite", 0, {{{"embeddings", broken}, {"classes", Floats{1, 1}}}});
-  refuses("classes of client 7", 0, {{{"embeddings", rows}, {"classes", Floats{1}}}});
-  refuses("classes of client 7", 0, {{{"embeddings", rows}, {"classes", Floats{1, -1}}}});
+  refuses("client 7's classes must", 0, {{{"embeddings", rows}, {"classes", Floats{1}}}});
+  refuses("client 7's classes must", 0, {{{"embeddings", rows}, {"classes", Floats{1, -1}}}});
   answer(2, 0, {{{"embeddings", rows}, {"classes", Floats{1, 1}}}});
   refuses("threshold", 0, {{{"embeddings", rows}, {"classes", Floats{1, 1}}}});
-  refuses("threshold of client 7", 0, {{{"embeddings", rows}, {"classes", Floats{1, 1}}, {"threshold", Floats{-1}}}});
+  refuses("client 7's threshold must be >= 0, got -1", 0,
+          {{{"embeddings", rows}, {"classes", Floats{1, 1}}, {"threshold", Floats{-1}}}});
   const ParametersPtr model = algorithm->downlink(2, 1, ClientId{7}).model("model");
-  refuses("num_examples of client 7", 1, {{{"model", model}, {"num_examples", Ints{0}}}});
+  refuses("client 7's num_examples must be >= 1, got 0", 1, {{{"model", model}, {"num_examples", Ints{0}}}});
   Parameters infinite = model->clone();
   infinite.values()[0] = std::numeric_limits<float>::infinity();
   refuses("finite", 1, {{{"model", share(std::move(infinite))}, {"num_examples", Ints{1}}}});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "feroma/drift/federation.h"
@@ -185,6 +187,102 @@ TEST_F(TestTime, AdaptationLowersTheEntropyOfWhatItPredicts) {
 TEST_F(TestTime, ItsModelKeepsItsOrigin) {
   const ModelShares sources{{{ClientId{4}, 2}, 1.0}};
   EXPECT_EQ(make_entropy_predictor(model, {Floats(2), AdaptMode::batch, 64}, sources)->sources(), sources);
+}
+
+class TestTimeNorm : public testing::Test {
+ protected:
+  TestTimeNorm()
+      : federation(test::toy_dataset(), test::toy_scenario()),
+        spec{
+            "norm", federation.shape(), 10, {Conv2d{"a", 3, 3, 1}, BatchNorm{"b"}, Relu{}, Flatten{}, Linear{"c", 10}}},
+        engine(make_engine(EngineKind::native, spec)),
+        trainer(*engine),
+        data(federation.test(ClientId{0}, 0).data),
+        model(share(initialise(spec, Rng(5)))) {
+    std::vector<std::uint32_t> order(40);
+    std::iota(order.begin(), order.end(), 0U);
+    batch = assemble(data, order, engine->layout());
+  }
+  [[nodiscard]] std::size_t tensor(const std::string& name) const {
+    const std::vector<Segment>& segments = model->layout().segments;
+    return static_cast<std::size_t>(
+        std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.name == name; }) -
+        segments.begin());
+  }
+  [[nodiscard]] std::size_t offset(const std::string& name) const {
+    return model->layout().segments[tensor(name)].offset;
+  }
+
+  Federation federation;
+  ModelSpec spec;
+  std::unique_ptr<Engine> engine;
+  Trainer trainer;
+  View data;
+  ParametersPtr model;
+  Batch batch;
+};
+
+TEST_F(TestTimeNorm, AFullStepTakesRunningStatisticsToTheBatchs) {
+  const Parameters measured = trainer.with_batch_statistics(*model, batch);
+  const std::vector<float> direction = entropy_direction(trainer, *model, batch);
+  Floats rates(model->layout().segments.size());
+  rates[tensor("b.running_mean")] = 1;
+  rates[tensor("b.running_var")] = 1;
+  const Parameters moved = moved_along(*model, direction, rates);
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    EXPECT_NEAR(moved.values()[i], measured.values()[i], 1e-6);
+  }
+  EXPECT_GT(std::abs(direction[offset("b.running_mean")]), 1e-3);
+  EXPECT_EQ(direction[offset("b.num_batches_tracked")], 0);
+}
+
+TEST_F(TestTimeNorm, VariancesStayAboveZero) {
+  std::vector<float> direction(model->size());
+  direction[offset("b.running_var")] = 5;
+  direction[offset("b.running_mean")] = 5;
+  const Parameters moved = moved_along(*model, direction, Floats(model->layout().segments.size(), 1.0F));
+  EXPECT_EQ(moved.values()[offset("b.running_var")], 0);
+  EXPECT_EQ(moved.values()[offset("b.running_mean")], model->values()[offset("b.running_mean")] - 5);
+}
+
+TEST_F(TestTimeNorm, TheEntropysGradientIsThatOfAnEvaluation) {
+  const std::vector<float> direction = entropy_direction(trainer, *model, batch);
+  const auto entropy = [&](float change) {
+    Parameters moved = model->clone();
+    moved.values()[offset("b.weight")] += change;
+    double sum = 0;
+    const View first = stream_of(data, 40).front();
+    for (const float p : trainer.probabilities(moved, first)) {
+      sum -= static_cast<double>(p) * std::log(static_cast<double>(p));
+    }
+    return sum / 40;
+  };
+  EXPECT_NEAR(direction[offset("b.weight")], (entropy(0.05F) - entropy(-0.05F)) / 0.1, 2e-4);
+}
+
+TEST_F(TestTimeNorm, GainsAreTheSlopesOfTheLossInTheRates) {
+  const std::vector<float> direction = entropy_direction(trainer, *model, batch);
+  Floats rates(model->layout().segments.size(), 0.1F);
+  Objective objective;
+  objective.statistics = Statistics::running;
+  std::vector<float> gradient(model->size());
+  const auto loss = [&](const Floats& used) {
+    Parameters moved = moved_along(*model, direction, used);
+    return trainer.gradient(moved, batch, objective, gradient);
+  };
+  loss(rates);
+  const std::vector<double> gains = rate_gains(model->layout(), gradient, direction);
+  for (const std::string name : {"b.weight", "b.running_mean", "b.running_var"}) {
+    const std::size_t s = tensor(name);
+    constexpr float kStep = 0.01F;  // wider ones step over the ReLU's bends
+    Floats more = rates;
+    Floats less = rates;
+    more[s] += kStep;
+    less[s] -= kStep;
+    const double slope = (loss(more) - loss(less)) / (2 * static_cast<double>(kStep));
+    const double size = std::sqrt(static_cast<double>(model->layout().segments[s].size));
+    EXPECT_NEAR(gains[s] * size, -slope, 0.03 * std::abs(slope) + 2e-5) << name;
+  }
 }
 
 }  // namespace

@@ -84,6 +84,37 @@ TEST_F(RoundLoopTest, WhoDropsOutIsNotAskedAgainAndNotInTheRecord) {
   EXPECT_EQ(clients_of(record), (std::set<std::uint32_t>{0, 1, 3, 5}));
 }
 
+TEST_F(RoundLoopTest, WhoseAnswerIsRefusedIsLeftOutLikeOneWhoDroppedOut) {
+  std::vector<std::vector<std::uint32_t>> asked;
+  Script script;
+  script.phases = 2;
+  script.checks = [](Round, int phase, std::uint32_t client) {
+    require(client != 4 && (phase == 0 || client != 2), ErrorCode::invalid_data, "[scripted] not from client {}",
+            client);
+  };
+  script.asked = &asked;
+  RoundLoop refusing = loop(script);
+  const RoundRecord record = refusing.play_round();
+  EXPECT_EQ(asked, (std::vector<std::vector<std::uint32_t>>{{0, 1, 2, 3, 5}, {0, 1, 3, 5}}));
+  EXPECT_EQ(clients_of(record), (std::set<std::uint32_t>{0, 1, 3, 5}));
+  ASSERT_EQ(record.dropped.size(), 2U);
+  EXPECT_EQ(record.dropped[0].client, 4U);
+  EXPECT_EQ(record.dropped[0].reason, "[scripted] not from client 4");
+  EXPECT_EQ(record.bytes_up, (5 + 4) * 8);  // what was not taken does not count
+  EXPECT_EQ(refusing.totals().samples_held, 4 * 10);
+}
+
+TEST_F(RoundLoopTest, AMistakeOfTheServersOwnEndsTheRun) {
+  Script script;
+  script.checks = [](Round, int, std::uint32_t) { fail(ErrorCode::internal, "our own"); };
+  RoundLoop broken = loop(script);
+  expect_error(ErrorCode::internal, "our own", [&] { return broken.play_round().round; });
+  script.checks = [](Round, int, std::uint32_t) { fail(ErrorCode::invalid_data, "theirs"); };
+  RoundLoop alone = loop(script);
+  expect_error(ErrorCode::invalid_data, "every client dropped out; the last one: theirs",
+               [&] { return alone.play_round().round; });
+}
+
 /// The toy engine, whose loss becomes infinite in one step.
 class DivergesOnce final : public Engine {
  public:

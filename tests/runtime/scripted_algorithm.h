@@ -32,6 +32,7 @@ class Oracle final : public Predictor {
 struct Script {
   int phases = 1;
   std::function<bool(Round, int phase, std::uint32_t client)> drops = [](Round, int, std::uint32_t) { return false; };
+  std::function<void(Round, int phase, std::uint32_t client)> checks = [](Round, int, std::uint32_t) {};
   std::vector<float> quality{0, 0.1F, 0.9F, 0.2F, 0.3F, 0.4F};  ///< by round; index 0 is the initial state
   bool knows_client_zero = true;
   bool fails_client_zero = false;
@@ -52,6 +53,9 @@ class Scripted final : public Algorithm {
     context.report.before = {4, 1, 4};
     context.report.after = {2, 3, 4};
     return {{{"up", Ints{1}}}};
+  }
+  void check_answer(Round round, int phase, ClientId client, const Message&) const override {
+    script_.checks(round, phase, to_index(client));
   }
   void uplink(Round round, int, std::map<ClientId, Message>& answers, StageSeconds&) override {
     round_ = round;

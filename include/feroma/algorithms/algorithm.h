@@ -31,6 +31,7 @@ struct ServerContext {
   /// Reads a model file with the run's layout; for encoders that are given as a file.
   std::function<ParametersPtr(const std::string& path)> load_model;
   Parallel parallel = in_turn;  ///< how the server's own work is shared out
+  bool multi_label = false;     ///< samples may have several labels, or none
 };
 
 /// How a test client is served; an algorithm that cannot serve a policy returns null and the result is N/A.
@@ -94,12 +95,14 @@ using Community = std::function<std::vector<std::unique_ptr<Predictor>>(std::spa
 
 /**
  * A federated algorithm. The round loop calls, for each phase of a round: downlink for every participant, client_step
- * on some worker or machine, then uplink once with all answers in client-id order.
+ * on some worker or machine, check_answer for every answer, then uplink once with those that passed, in client-id
+ * order.
  */
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
 
+  /// An `unsupported` error says that the method has no meaning for this model or data; a run goes on without it.
   virtual void init(const ServerContext& context) = 0;
   /// Message exchanges in this round; the last one trains.
   [[nodiscard]] virtual int phases(Round round) const;
@@ -108,7 +111,10 @@ class Algorithm {
   /// The client's part. Const, because it may run on another thread or machine.
   [[nodiscard]] virtual Message client_step(Round round, int phase, ClientContext& context,
                                             const Message& received) const = 0;
-  /// The server's part: aggregation, mapping, clustering. `answers` holds those who answered.
+  /// Refuses an answer that cannot be believed with an invalid_data error: the client then counts as one that did not
+  /// answer, so that it cannot end a federation. `algorithms/answers.h` has the rules. Everything passes by default.
+  virtual void check_answer(Round round, int phase, ClientId client, const Message& answer) const;
+  /// The server's part: aggregation, mapping, clustering. `answers` holds those who answered; they passed the check.
   virtual void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) = 0;
   /// Rounds after the scheduled ones, on the last round's data.
   [[nodiscard]] virtual int extra_rounds() const;

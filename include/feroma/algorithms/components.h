@@ -48,9 +48,8 @@ struct Upload {
   ParametersPtr model;
   std::int64_t num_examples = 0;
 };
-/// Reads the model under `key`; one of another size or with values that are not finite is an invalid_data error.
-[[nodiscard]] Upload upload_in(const Message& answer, const std::string& key, std::size_t size,
-                               std::string_view method);
+/// The model under `key` of an answer that was checked.
+[[nodiscard]] Upload upload_in(const Message& answer, const std::string& key);
 /// The mean by examples, or `otherwise` where there are none.
 [[nodiscard]] ParametersPtr mean_or(const ParametersPtr& otherwise, std::span<const Upload> uploads);
 /// What an empty cluster's model becomes.

@@ -27,9 +27,10 @@ struct EntropyAdaptation {
   int batch_size = 64;
 };
 
-/// The gradient of the mean prediction entropy at `model`; labels of the batch are not read.
+/// Where a step against the rates leads from `model`: the gradient of the mean prediction entropy in eval mode, and for
+/// running statistics the way from the batch's own to them. Labels of the batch are not read.
 [[nodiscard]] std::vector<float> entropy_direction(Trainer& trainer, const Parameters& model, const Batch& batch);
-/// model - rate * direction, each segment with its own rate.
+/// model - rate * direction, each segment with its own rate; running variances stay >= 0.
 [[nodiscard]] Parameters moved_along(const Parameters& model, std::span<const float> direction,
                                      std::span<const float> rates);
 /// Per segment <gradient, direction> / sqrt(size). With the gradient of a loss at moved_along(model, direction, rates)

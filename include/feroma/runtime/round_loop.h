@@ -71,6 +71,8 @@ class RoundLoop {
   [[nodiscard]] Memories memories() const;
   /// The true id of what a client has in a round.
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
+  /// Turns an answer that the algorithm does not accept into that of a client that dropped out.
+  void refuse_unbelievable_(Round round, int phase, ClientId client, ClientOutcome& outcome) const;
   void exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
                        std::map<ClientId, ClientReport>& reports);
   void describe_clients(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record) const;

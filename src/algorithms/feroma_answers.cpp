@@ -1,0 +1,40 @@
+#include "algorithms/feroma_answers.h"
+
+namespace feroma {
+namespace {
+
+/// More held-out samples than any client has; sums over clients stay far from overflow.
+constexpr std::int64_t kMostHits = 1'000'000'000;
+
+}  // namespace
+
+void check_bounds_answer(const Answer& answer, int width) {
+  const Floats& lower = answer.floats("lower", static_cast<std::size_t>(width));
+  const Floats& upper = answer.floats("upper", static_cast<std::size_t>(width));
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    answer.expect(lower[i] <= upper[i], "upper", "be no less than lower", upper[i]);
+  }
+}
+
+void check_profile_answer(const Answer& answer, const ProfileShape& shape) {
+  answer.floats("profile", shape.size());
+  answer.integer("num_samples", 0);
+}
+
+void check_training_answer(const Answer& answer, const Parameters& like, const FeromaExtras& extras) {
+  answer.model("model", like);
+  answer.examples(/*least=*/1);
+  if (extras.latent_max) {
+    answer.floats("latent_max", 1);
+  }
+  if (extras.held_out) {
+    const Ints& hits = answer.integers("held_out", 2, 0, kMostHits);
+    answer.expect(hits[0] <= hits[1], "held_out", "have no more hits than samples",
+                  fmt::format("{} of {}", hits[0], hits[1]));
+  }
+  if (extras.gain) {
+    answer.integer("gain", -kMostHits, kMostHits);
+  }
+}
+
+}  // namespace feroma
