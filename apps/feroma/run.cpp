@@ -45,6 +45,7 @@ void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, F
   if (format == Format::json) {
     const nlohmann::ordered_json json{{"clients", e.clients},
                                       {"rounds", e.rounds},
+                                      {"extra_rounds", e.extra_rounds},
                                       {"distributions", e.distributions},
                                       {"realised_changes", e.realised_changes},
                                       {"samples_per_client_round", e.samples_per_client_round},
@@ -58,6 +59,9 @@ void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, F
     return;
   }
   fmt::print("clients            {}\nrounds             {}\n", e.clients, e.rounds);
+  if (e.extra_rounds > 0) {
+    fmt::print("extra rounds       {} after those, over all algorithms\n", e.extra_rounds);
+  }
   fmt::print("distributions      {} ({} changes over all clients)\n", e.distributions, e.realised_changes);
   fmt::print("training samples   {} per client and round\n", e.samples_per_client_round);
   fmt::print("SGD steps          {} per algorithm, {} algorithms\n", e.steps, algorithms);

@@ -17,6 +17,9 @@ using Json = nlohmann::ordered_json;
 /// The keys of `seconds`, in the order of a round.
 constexpr std::array<const char*, 7> kStages{"data", "train", "profile", "map", "aggregate", "evaluate", "save"};
 
+/// Summaries of earlier versions do not have it.
+constexpr std::string_view kAddedLater = "not_applicable";
+
 /// One list of fields serves writing and reading, so the two cannot differ.
 template <class Record, class Visit>
 void visit_round(Record& record, Visit&& visit) {
@@ -68,6 +71,7 @@ void visit_result(Record& record, Visit&& visit) {
   visit("accuracy_personal", record.accuracy_personal);
   visit("forward_passes_per_client_round", record.forward_passes_per_client_round);
   visit("backward_passes_per_client_round", record.backward_passes_per_client_round);
+  visit("not_applicable", record.not_applicable);
 }
 
 Json value_json(const std::string& text) { return text; }
@@ -102,6 +106,9 @@ class FieldReader {
   template <class T>
   void operator()(const char* key, T& target) const {
     const auto found = json_.find(key);
+    if (found == json_.end() && std::string_view(key) == kAddedLater) {
+      return;
+    }
     require(found != json_.end(), ErrorCode::invalid_data, "{}: {} is missing", where_, key);
     read(*found, key, target);
   }

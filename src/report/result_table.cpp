@@ -104,7 +104,8 @@ std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) 
       if (value && !std::isfinite(*value)) {
         value.reset();
       }
-      column.texts.push_back(value ? fmt::format(fmt::runtime(rule.format), *value) : "-");
+      const char* const none = result.not_applicable ? "N/A" : "-";
+      column.texts.push_back(value ? fmt::format(fmt::runtime(rule.format), *value) : none);
       column.values.push_back(value);
     }
     if (comparison) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "report/line_chart.h"
@@ -17,8 +18,9 @@ std::string tile(const std::string& title, const std::string& value, const std::
                      unit, escape_html(note));
 }
 
-/// Results by accuracy, best first.
+/// Results that have an accuracy, best first.
 std::vector<ResultRecord> ranked(std::vector<ResultRecord> results) {
+  std::erase_if(results, [](const ResultRecord& result) { return !std::isfinite(result.accuracy); });
   std::stable_sort(results.begin(), results.end(),
                    [](const ResultRecord& a, const ResultRecord& b) { return a.accuracy > b.accuracy; });
   return results;
@@ -30,7 +32,7 @@ std::string duration(double seconds) {
 
 std::string cell(const ResultColumn& column, std::size_t row) {
   if (!column.values[row]) {
-    return R"(<td class="none">-</td>)";
+    return fmt::format(R"(<td class="none">{}</td>)", column.texts[row]);
   }
   if (column.values[row] == column.best()) {
     return fmt::format(R"(<td class="best"><b>{}</b></td>)", column.texts[row]);
@@ -54,6 +56,9 @@ std::string tiles_html(const RunData& run) {
     return "";
   }
   const std::vector<ResultRecord> results = ranked(run.summary->results);
+  if (results.empty()) {
+    return "";
+  }
   const ResultRecord& best = results.front();
   double seconds = 0;
   for (const ResultRecord& result : results) {
@@ -87,7 +92,9 @@ std::string results_html(const RunData& run) {
   }
   html += "</tr></thead><tbody>";
   for (std::size_t i = 0; i < results.size(); ++i) {
-    html += fmt::format(R"(<tr><th scope="row"><i class="swatch c{}"></i>{}</th>)", colour_of(run, results[i].label),
+    const std::string reason = results[i].not_applicable.value_or("");
+    html += reason.empty() ? "<tr>" : fmt::format(R"(<tr title="{}">)", escape_html(reason));
+    html += fmt::format(R"(<th scope="row"><i class="swatch c{}"></i>{}</th>)", colour_of(run, results[i].label),
                         escape_html(results[i].label));
     for (const ResultColumn& column : columns) {
       html += cell(column, i);

@@ -1,6 +1,8 @@
 #include "feroma/report/summary.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
@@ -24,6 +26,19 @@ Scenario scenario_of(const Settings& settings) {
     }
   }
   return scenario;
+}
+
+ResultRecord not_applicable(std::string label, std::string algorithm, std::string reason) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  ResultRecord record;
+  record.label = std::move(label);
+  record.algorithm = std::move(algorithm);
+  record.not_applicable = std::move(reason);
+  record.accuracy = record.accuracy_std_clients = record.accuracy_worst10 = kNone;
+  record.seconds_total = record.samples_per_second = kNone;
+  record.bytes_up_per_client_round = record.bytes_down_per_client_round = kNone;
+  record.forward_passes_per_client_round = record.backward_passes_per_client_round = kNone;
+  return record;
 }
 
 std::string summary_json(const Summary& summary) {

@@ -57,7 +57,7 @@ RunEstimate estimate_run(const Experiment& experiment, int threads) {
   const std::unique_ptr<Federation> made = make_federation(experiment);
   const Federation& federation = *made;
   const ModelSpec model = experiment.model(federation.shape(), federation.classes());
-  check_algorithms(experiment, model);
+  const std::vector<AlgorithmCheck> checks = check_algorithms(experiment, model, federation.multi_label());
   const ClientShard shard = federation.shard(ClientId{0}, 1);
 
   RunEstimate estimate;
@@ -69,8 +69,13 @@ RunEstimate estimate_run(const Experiment& experiment, int threads) {
   const auto batches = static_cast<std::int64_t>(
       std::ceil(static_cast<double>(shard.train.size()) / experiment.training.fit.batch_size));
   const std::vector<std::int64_t> active = clients_per_round(experiment);
-  estimate.steps =
-      batches * experiment.training.fit.local_epochs * std::accumulate(active.begin(), active.end(), std::int64_t{0});
+  const std::int64_t client_steps = batches * experiment.training.fit.local_epochs;
+  estimate.steps = client_steps * std::accumulate(active.begin(), active.end(), std::int64_t{0});
+  std::int64_t all_steps = 0;
+  for (const AlgorithmCheck& check : checks) {
+    estimate.extra_rounds += check.extra_rounds;
+    all_steps += check.not_applicable ? 0 : estimate.steps + check.extra_rounds * client_steps * active.back();
+  }
   estimate.parameters = static_cast<std::int64_t>(make_layout(model)->size);
   const auto model_bytes = estimate.parameters * static_cast<std::int64_t>(sizeof(float));
   const Dataset& dataset = federation.dataset();
@@ -78,8 +83,7 @@ RunEstimate estimate_run(const Experiment& experiment, int threads) {
   // Last round's models, this round's mixtures and uploads, and the best round's copy.
   estimate.memory_bytes = data_bytes + 4 * *std::max_element(active.begin(), active.end()) * model_bytes;
   const double step = seconds_per_step(experiment, model, shard.train);
-  estimate.seconds = step * static_cast<double>(estimate.steps) * static_cast<double>(experiment.algorithms.size()) /
-                     static_cast<double>(threads);
+  estimate.seconds = step * static_cast<double>(all_steps) / static_cast<double>(threads);
   return estimate;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "feroma/core/log.h"
 #include "feroma/partition/scenario_data.h"
 #include "feroma/report/html.h"
 #include "feroma/report/run_writer.h"
@@ -116,7 +117,7 @@ class Run {
         initial_(share(initialise(model_, rng_.derive("init")))),
         membership_(experiment.membership, experiment.scenario.clients, experiment.scenario.rounds,
                     rng_.derive("scenario")),
-        checked_(check_algorithms(experiment, model_)),
+        checks_(check_algorithms(experiment, model_, federation_->multi_label())),
         workers_(options.threads, engine_factory(experiment.engine(), model_)),
         directory_(options.out, options.existing, experiment, options.threads),
         commit_path_(checkpoint_path(directory_.path(), "run")) {}
@@ -147,8 +148,26 @@ class Run {
   }
 
  private:
+  ResultRecord leave_out(const AlgorithmPlan& plan, const std::string& reason, RunWriter& writer) {
+    log::warning("{}: not applicable: {}", plan.label, reason);
+    ResultRecord result = not_applicable(plan.label, plan.name, reason);
+    if (!plan.preset.empty()) {
+      result.preset = plan.preset;
+    }
+    result.seed = experiment_.scenario.seed;
+    result.metric = federation_->multi_label() ? "auroc" : "accuracy";
+    writer.algorithm_finished(result);
+    if (options_.observer.finished) {
+      options_.observer.finished(result);
+    }
+    return result;
+  }
+
   ResultRecord run_algorithm(RunCheckpoint& commit, RunWriter& writer) {
     const AlgorithmPlan& plan = experiment_.algorithms[commit.results.size()];
+    if (const auto& reason = checks_[commit.results.size()].not_applicable) {
+      return leave_out(plan, *reason, writer);
+    }
     RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
                     options_.task_order_seed, membership_});
     if (!commit.loop.empty()) {
@@ -192,7 +211,8 @@ class Run {
   Rng rng_;
   ParametersPtr initial_;
   Membership membership_;
-  bool checked_;  ///< before anything is written: an impossible option must not end a run after hours
+  /// One per algorithm. Made before anything is written: an impossible option must not end a run after hours.
+  std::vector<AlgorithmCheck> checks_;
   Workers workers_;
   RunDirectory directory_;
   fs::path commit_path_;
@@ -210,13 +230,30 @@ std::unique_ptr<Federation> make_federation(const Experiment& experiment) {
                                       experiment.training.standardise ? Inputs::standardised : Inputs::as_stored);
 }
 
-bool check_algorithms(const Experiment& experiment, const ModelSpec& model) {
+std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const ModelSpec& model, bool multi_label) {
   const Rng rng(0);
   const ParametersPtr initial = share(initialise(model, rng));
+  std::vector<AlgorithmCheck> checks;
+  bool any = experiment.algorithms.empty();
   for (const AlgorithmPlan& plan : experiment.algorithms) {
-    plan.make()->init(make_server(experiment, model, initial, rng));
+    AlgorithmCheck& check = checks.emplace_back();
+    try {
+      const std::unique_ptr<Algorithm> algorithm = plan.make();
+      ServerContext server = make_server(experiment, model, initial, rng);
+      server.multi_label = multi_label;
+      algorithm->init(server);
+      check.extra_rounds = algorithm->extra_rounds();
+      any = true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) {
+        throw;
+      }
+      check.not_applicable = error.what();
+    }
   }
-  return true;
+  require(any, ErrorCode::unsupported, "no algorithm of this run is applicable: {}",
+          any ? "" : *checks.front().not_applicable);
+  return checks;
 }
 
 std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,

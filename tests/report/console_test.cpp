@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "feroma/report/summary.h"
 #include "tests/report/sample_run.h"
 
 namespace feroma {
@@ -51,6 +52,14 @@ TEST(ResultsTable, FourAlgorithmsAreAComparisonWithRanksAndCosts) {
   results.pop_back();
   EXPECT_EQ(results_table(results).find('#'), std::string::npos);
   EXPECT_EQ(results_table(results).find("kB"), std::string::npos);
+}
+
+TEST(ResultsTable, AMethodWithoutMeaningHasNoNumbers) {
+  const std::vector<ResultRecord> results{sample_result("fedavg", 70), not_applicable("atp", "atp", "several labels")};
+  const std::string table = results_table(results);
+  const std::string line = table.substr(table.find("atp"));
+  EXPECT_NE(line.find("N/A"), std::string::npos) << table;
+  EXPECT_EQ(line.find_first_of("0123456789"), std::string::npos) << table;
 }
 
 }  // namespace

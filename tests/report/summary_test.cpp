@@ -64,7 +64,8 @@ TEST(Summary, HasExactlyTheContractsKeysInOrder) {
                                             "accuracy_expectation",
                                             "accuracy_personal",
                                             "forward_passes_per_client_round",
-                                            "backward_passes_per_client_round"}));
+                                            "backward_passes_per_client_round",
+                                            "not_applicable"}));
   EXPECT_EQ(json["results"][0]["seconds"].dump(),
             R"({"data":0.5,"train":18.0,"profile":0.25,"map":0.125,"aggregate":0.5,"evaluate":2.0,"save":0.125})");
   EXPECT_EQ(json["scenario"].dump(), R"({"clients":20,"dataset":"fmnist","force_change":false,"participation":1.0})");
@@ -133,6 +134,23 @@ TEST(Summary, AnUnknownStageIsABug) {
   summary.results[0].seconds["coffee"] = 1;
   EXPECT_EQ(error_of(ErrorCode::internal, [&] { (void)summary_json(summary); }),
             "[report] seconds has no stage coffee");
+}
+
+TEST(Summary, AMethodWithoutMeaningHasAReasonAndNoNumbers) {
+  const std::string text = summary_json({{}, {not_applicable("atp", "atp", "several labels")}});
+  const ordered_json json = ordered_json::parse(text)["results"][0];
+  EXPECT_TRUE(json["accuracy"].is_null());
+  EXPECT_TRUE(json["bytes_up_per_client_round"].is_null());
+  EXPECT_EQ(json["not_applicable"], "several labels");
+  const ResultRecord read = parse_summary(text, "summary.json").results[0];
+  EXPECT_TRUE(std::isnan(read.accuracy));
+  EXPECT_EQ(read.not_applicable, "several labels");
+}
+
+TEST(Summary, OfAnEarlierVersionIsRead) {
+  ordered_json json = ordered_json::parse(summary_json(sample_summary()));
+  json["results"][0].erase("not_applicable");
+  EXPECT_FALSE(parse_summary(json.dump(), "summary.json").results[0].not_applicable);
 }
 
 }  // namespace

@@ -31,4 +31,7 @@ void write_summary(const std::filesystem::path& path, const Summary& summary);
 [[nodiscard]] Summary read_summary(const std::filesystem::path& path);
 [[nodiscard]] Summary parse_summary(std::string_view text, const std::string& name);
 
+/// The result of a method that has no meaning for the model or the data: there are no numbers.
+[[nodiscard]] ResultRecord not_applicable(std::string label, std::string algorithm, std::string reason);
+
 }  // namespace feroma

@@ -44,20 +44,29 @@ std::vector<ResultRecord> run_config(const std::filesystem::path& file, const Ru
 /// The clients and their data: the dataset is read, and the scenario's rules that need it are checked.
 [[nodiscard]] std::unique_ptr<Federation> make_federation(const Experiment& experiment);
 
-/// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins.
-bool check_algorithms(const Experiment& experiment, const ModelSpec& model);
+/// What is known of an algorithm before it runs.
+struct AlgorithmCheck {
+  std::optional<std::string> not_applicable;  ///< why it has no meaning for this model or these data
+  int extra_rounds = 0;                       ///< after the scheduled ones
+};
+
+/// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins. If
+/// none of them is applicable, that is an `unsupported` error.
+[[nodiscard]] std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const ModelSpec& model,
+                                                           bool multi_label);
 
 /// What a run would take; for `--dry-run`.
 struct RunEstimate {
   int clients = 0;
   int rounds = 0;
+  int extra_rounds = 0;  ///< after the scheduled ones, of all algorithms together
   int distributions = 0;
   int realised_changes = 0;
   std::int64_t samples_per_client_round = 0;
-  std::int64_t steps = 0;  ///< SGD steps of one algorithm over the whole run
+  std::int64_t steps = 0;  ///< SGD steps of one algorithm over the scheduled rounds
   std::int64_t parameters = 0;
   std::int64_t memory_bytes = 0;
-  double seconds = 0;  ///< of all algorithms, from a few timed steps on this machine
+  double seconds = 0;  ///< of all algorithms, from a few timed steps on this machine; extra rounds count as the last
 };
 [[nodiscard]] RunEstimate estimate_run(const Experiment& experiment, int threads);
 
