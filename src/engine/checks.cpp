@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "feroma/core/error.h"
+#include "feroma/engine/engine.h"
 
 namespace feroma {
 namespace {
@@ -26,6 +27,15 @@ void require_targets(const ModelSpec& spec, const Batch& batch) {
 }
 
 }  // namespace
+
+// Here because the torch module takes it along, and with it what else is in the file.
+Parameters Engine::with_batch_statistics(const Parameters& params, const Batch&) {
+  for (const Segment& segment : params.layout().segments) {
+    require(segment.kind != SegmentKind::buffer, ErrorCode::unsupported,
+            "[engine] {} cannot measure the statistics behind {}", name(), segment.name);
+  }
+  return params.clone();
+}
 
 void require_batch(const ModelSpec& spec, BatchLayout layout, const Batch& batch) {
   require(batch.layout == layout, ErrorCode::internal,

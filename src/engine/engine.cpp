@@ -6,14 +6,6 @@
 
 namespace feroma {
 
-Parameters Engine::with_batch_statistics(const Parameters& params, const Batch&) {
-  for (const Segment& segment : params.layout().segments) {
-    require(segment.kind != SegmentKind::buffer, ErrorCode::unsupported,
-            "[engine] {} cannot measure the statistics behind {}", name(), segment.name);
-  }
-  return params.clone();
-}
-
 std::unique_ptr<Engine> make_engine(EngineKind kind, const ModelSpec& spec) {
   switch (kind) {
     case EngineKind::native:
