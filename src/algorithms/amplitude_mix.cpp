@@ -97,17 +97,16 @@ std::vector<float> AmplitudeMix::operator()(std::span<const float> pictures, std
   for (std::size_t i = 0; i < half; ++i) {
     amplitudes[i] = std::sqrt(values[i] * values[i] + values[half + i] * values[half + i]);
   }
-  for (std::size_t i = 0; i < half; ++i) {
-    const std::size_t column = i % line;
-    const std::size_t index = column / picture;
-    const float share = static_cast<float>(shares[index]);
-    const float other = amplitudes[i - column + partners[index] * picture + column % picture];
-    if (amplitudes[i] > kSilent) {
-      const float factor = 1.0F - share + share * other / amplitudes[i];
-      values[i] *= factor;
-      values[half + i] *= factor;
-    } else {
-      values[i] += share * other;
+  for (std::size_t block = 0; block < height_ * partners.size(); ++block) {  // a row of one picture's planes
+    const std::size_t index = block % partners.size();
+    const auto share = static_cast<float>(shares[index]);
+    const std::size_t first = block * picture;
+    const float* const other = amplitudes.data() + (block - index + partners[index]) * picture;
+    for (std::size_t j = 0; j < picture; ++j) {
+      const float own = amplitudes[first + j];
+      const float factor = own > kSilent ? 1.0F - share + share * other[j] / own : 1.0F;
+      values[first + j] = values[first + j] * factor + (own > kSilent ? 0.0F : share * other[j]);
+      values[half + first + j] *= factor;
     }
   }
   std::vector<float> mixed = planes(values);

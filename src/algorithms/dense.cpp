@@ -55,8 +55,10 @@ std::vector<float> transpose(std::span<const float> a, std::size_t columns) {
 
 std::vector<double> squared_norms(std::span<const float> rows, std::size_t columns) {
   std::vector<double> norms(rows.size() / columns);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    norms[i / columns] += static_cast<double>(rows[i]) * static_cast<double>(rows[i]);
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    for (const float value : rows.subspan(i * columns, columns)) {
+      norms[i] += static_cast<double>(value) * static_cast<double>(value);
+    }
   }
   return norms;
 }

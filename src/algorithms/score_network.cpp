@@ -22,8 +22,10 @@ struct ScoreParts {
 };
 
 void add_to_rows_(std::span<float> rows, std::span<const float> biases) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i] += biases[i % biases.size()];
+  for (std::size_t first = 0; first < rows.size(); first += biases.size()) {
+    for (std::size_t j = 0; j < biases.size(); ++j) {
+      rows[first + j] += biases[j];
+    }
   }
 }
 
@@ -34,8 +36,10 @@ void add_(std::span<float> to, std::span<const float> values) {
 }
 
 void add_column_sums_(std::span<float> to, std::span<const float> rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    to[i % to.size()] += rows[i];
+  for (std::size_t first = 0; first < rows.size(); first += to.size()) {
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      to[j] += rows[first + j];
+    }
   }
 }
 

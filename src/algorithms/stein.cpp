@@ -26,8 +26,10 @@ std::vector<double> squared_distances(std::span<const float> a, std::span<const 
 
 std::vector<double> row_sums(std::span<const float> matrix, std::size_t columns) {
   std::vector<double> sums(matrix.size() / columns);
-  for (std::size_t i = 0; i < matrix.size(); ++i) {
-    sums[i / columns] += static_cast<double>(matrix[i]);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    for (const float value : matrix.subspan(i * columns, columns)) {
+      sums[i] += static_cast<double>(value);
+    }
   }
   return sums;
 }
@@ -35,8 +37,10 @@ std::vector<double> row_sums(std::span<const float> matrix, std::size_t columns)
 /// s_i . x_i for every row.
 std::vector<double> paired_products(std::span<const float> s, std::span<const float> x, std::size_t width) {
   std::vector<double> products(s.size() / width);
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    products[i / width] += static_cast<double>(s[i]) * static_cast<double>(x[i]);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    for (std::size_t j = i * width; j < (i + 1) * width; ++j) {
+      products[i] += static_cast<double>(s[j]) * static_cast<double>(x[j]);
+    }
   }
   return products;
 }
@@ -47,8 +51,10 @@ std::vector<float> pulled(std::span<const float> pulls, std::span<const float> o
   const std::size_t others = other.size() / width;
   const std::vector<double> sums = row_sums(pulls, others);
   std::vector<float> out = multiply(pulls, other, others);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<float>(sums[i / width] * static_cast<double>(own[i]) - static_cast<double>(out[i]));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    for (std::size_t j = i * width; j < (i + 1) * width; ++j) {
+      out[j] = static_cast<float>(sums[i] * static_cast<double>(own[j]) - static_cast<double>(out[j]));
+    }
   }
   return out;
 }
@@ -126,10 +132,12 @@ double mean_squared_distance(std::span<const float> a, std::span<const float> b,
   std::vector<double> sums(width);
   double squares = 0;
   for (const std::span<const float> part : {a, b}) {
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const auto value = static_cast<double>(part[i]);
-      sums[i % width] += value;
-      squares += value * value;
+    for (std::size_t first = 0; first < part.size(); first += width) {
+      for (std::size_t j = 0; j < width; ++j) {
+        const auto value = static_cast<double>(part[first + j]);
+        sums[j] += value;
+        squares += value * value;
+      }
     }
   }
   const auto rows = static_cast<double>((a.size() + b.size()) / width);
