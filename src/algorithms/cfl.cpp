@@ -4,95 +4,25 @@
 #include <cmath>
 
 #include "algorithms/answers.h"
-#include "feroma/aggregation/mix.h"
+#include "algorithms/cfl_updates.h"
+#include "feroma/algorithms/components.h"
 #include "feroma/mapping/linkage.h"
 
 namespace feroma {
 namespace {
 
-/// Keeps the cosine of an update of length 0 finite.
-constexpr double kSmallestNorm = 1e-12;
-
-/// A client's answer: its model, and how it differs from the cluster's in everything that is trained.
-struct CflUpdate {
-  ClientId client{};
-  ParametersPtr model;
-  std::int64_t num_examples = 0;
-  std::vector<float> step;
-};
-using CflUpdates = std::vector<CflUpdate>;
-
 struct CflCluster {
   ParametersPtr model;
   double largest_mean_norm = 0;  ///< the longest mean update it has made
+  std::size_t parent = 0;        ///< the cluster that it was split off from, which has a lower number
 };
 
-double update_product(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  }
-  return sum;
-}
-
-/// Running statistics travel with a model but say nothing about which way its clients pull.
-std::vector<float> trained_difference(const Parameters& after, const Parameters& before) {
-  std::vector<float> step;
-  for (const Segment& segment : before.layout().segments) {
-    for (std::size_t i = segment.offset; segment.kind != SegmentKind::buffer && i < segment.offset + segment.size;
-         ++i) {
-      step.push_back(after.values()[i] - before.values()[i]);
-    }
-  }
-  return step;
-}
-
-double mean_norm(const CflUpdates& updates) {
-  double examples = 0;
-  for (const CflUpdate& update : updates) {
-    examples += static_cast<double>(update.num_examples);
-  }
-  std::vector<double> mean(updates.front().step.size());
-  for (const CflUpdate& update : updates) {
-    const double weight = static_cast<double>(update.num_examples) / examples;
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      mean[i] += weight * static_cast<double>(update.step[i]);
-    }
-  }
-  double squares = 0;
-  for (const double value : mean) {
-    squares += value * value;
-  }
-  return std::sqrt(squares);
-}
-
-double size_of(std::span<const float> step, CflNorm norm) {
-  switch (norm) {
-    case CflNorm::l2: return std::sqrt(update_product(step, step));
-    case CflNorm::largest_coordinate: {
-      float largest = 0;
-      for (const float value : step) {
-        largest = std::max(largest, std::abs(value));
-      }
-      return static_cast<double>(largest);
-    }
-  }
-  unreachable();
-}
-
-Matrix cosines(const CflUpdates& updates, const Parallel& parallel) {
-  std::vector<double> norms;
-  for (const CflUpdate& update : updates) {
-    norms.push_back(std::sqrt(update_product(update.step, update.step)));
-  }
-  Matrix similarity(updates.size(), updates.size(), 1.0);
-  parallel(updates.size(), [&](std::size_t i) {
-    for (std::size_t j = i + 1; j < updates.size(); ++j) {
-      similarity.at(i, j) = update_product(updates[i].step, updates[j].step) / (norms[i] * norms[j] + kSmallestNorm);
-    }
-  });
-  return similarity;
-}
+/// Where a client was last put, and how many clusters there were then: those that came out of its own since may be its
+/// home as well. Everything comes out of the first, so a newcomer's home may be any.
+struct CflPlace {
+  std::size_t cluster = 0;
+  std::size_t clusters_then = 1;
+};
 
 class Cfl final : public Algorithm {
  public:
@@ -101,7 +31,8 @@ class Cfl final : public Algorithm {
   void init(const ServerContext& context) override {
     fit_ = with_momentum(context.fit, options_.momentum_reset);
     parallel_ = context.parallel;
-    clusters_ = {{context.initial, 0}};
+    clusters_ = {{context.initial, 0, 0}};
+    count_members();
   }
 
   [[nodiscard]] Message downlink(Round, int, ClientId client) const override {
@@ -120,16 +51,13 @@ class Cfl final : public Algorithm {
   }
 
   void uplink(Round round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
-    std::vector<CflUpdates> of_cluster(clusters_.size());
-    last_.clear();
+    if (answers.empty()) {
+      return;
+    }
+    std::vector<CflUpdates> of_cluster;
     {
-      const StageTimer timer(seconds, Stage::aggregate);
-      for (const auto& [client, answer] : answers) {
-        const std::size_t cluster = cluster_of(client);
-        assignment_[client] = cluster;
-        last_.push_back(client);
-        of_cluster[cluster].push_back(read_update(client, answer, *clusters_[cluster].model));
-      }
+      const StageTimer timer(seconds, Stage::map);
+      of_cluster = sort_answers(answers);
     }
     // A child is not looked at again before it has made a step of its own.
     for (std::size_t c = 0; c < of_cluster.size(); ++c) {
@@ -137,6 +65,7 @@ class Cfl final : public Algorithm {
         advance(c, of_cluster[c], round, seconds);
       }
     }
+    count_members();
   }
 
   [[nodiscard]] std::optional<ClusterView> clusters() const override {
@@ -144,11 +73,12 @@ class Cfl final : public Algorithm {
     for (const CflCluster& cluster : clusters_) {
       view.models.push_back(cluster.model);
     }
-    for (const ClientId client : last_) {
+    for (const auto& [client, place] : places_) {
       std::vector<double>& shares = view.shares[client];
       shares.resize(clusters_.size());
       shares[cluster_of(client)] = 1;
     }
+    view.present = present_;
     return view;
   }
 
@@ -164,25 +94,24 @@ class Cfl final : public Algorithm {
   void load(ModelReader& in) override;
 
  private:
-  /// Who has never answered is served by the first cluster, which keeps the number of the whole.
-  [[nodiscard]] std::size_t cluster_of(ClientId client) const {
-    const auto found = assignment_.find(client);
-    return found == assignment_.end() ? 0 : found->second;
+  [[nodiscard]] CflPlace place_of(ClientId client) const {
+    const auto found = places_.find(client);
+    return found == places_.end() ? CflPlace{} : found->second;
   }
+  /// The clusters that a client may belong to: several where it was absent when its own split, or is new.
+  [[nodiscard]] std::vector<std::size_t> homes_of(const CflPlace& place) const;
+  /// The one it is served by: of several, that with the most clients.
+  [[nodiscard]] std::size_t cluster_of(ClientId client) const;
+  void count_members();
+  /// The answers by cluster. Who has several homes is put where the members' updates are most like its own.
+  [[nodiscard]] std::vector<CflUpdates> sort_answers(const std::map<ClientId, Message>& answers);
+  /// Where an update fits best; absent where members of fewer than two homes are here to compare with.
+  [[nodiscard]] std::optional<std::size_t> best_home(const CflUpdate& update, const std::vector<std::size_t>& homes,
+                                                     const std::vector<CflUpdates>& settled) const;
 
-  [[nodiscard]] static CflUpdate read_update(ClientId client, const Message& answer, const Parameters& before) {
+  [[nodiscard]] static CflUpdate read_update(ClientId client, const Message& answer, const ParametersPtr& start) {
     const ParametersPtr& model = answer.model("model");
-    return {client, model, answer.integer("num_examples"), trained_difference(*model, before)};
-  }
-
-  static ParametersPtr mean_model(const CflUpdates& updates) {
-    std::vector<ParametersPtr> models;
-    std::vector<std::int64_t> counts;
-    for (const CflUpdate& update : updates) {
-      models.push_back(update.model);
-      counts.push_back(update.num_examples);
-    }
-    return share(weighted_mean(models, counts));
+    return {client, model, start, answer.integer("num_examples")};
   }
 
   /// One round of a cluster: the mean of its members' models, or of each part's where it splits.
@@ -203,12 +132,13 @@ class Cfl final : public Algorithm {
     for (std::size_t i = 0; i < updates.size(); ++i) {
       parts[part[i]].push_back(updates[i]);
     }
-    // Members that were not asked this round stay in the first part, which has the parent's number.
-    clusters_[cluster] = {mean_model(parts[0]), 0};
-    for (const CflUpdate& update : parts[1]) {
-      assignment_[update.client] = clusters_.size();
+    // Members that were not asked this round are told apart when they are.
+    const std::size_t fresh = clusters_.size();
+    clusters_.push_back({mean_model(parts[1]), 0, cluster});
+    clusters_[cluster] = {mean_model(parts[0]), 0, clusters_[cluster].parent};
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      places_[updates[i].client] = {part[i] == 0 ? cluster : fresh, clusters_.size()};
     }
-    clusters_.push_back({mean_model(parts[1]), 0});
   }
 
   [[nodiscard]] bool wants_split(CflCluster& cluster, const CflUpdates& updates, Round round) const {
@@ -221,12 +151,12 @@ class Cfl final : public Algorithm {
       return false;
     }
     return std::any_of(updates.begin(), updates.end(),
-                       [&](const CflUpdate& update) { return size_of(update.step, options_.norm) > eps2; });
+                       [&](const CflUpdate& update) { return size_of(update, options_.norm) > eps2; });
   }
 
   /// The part, 0 or 1, of every update; empty where the parts are too much alike.
   [[nodiscard]] std::vector<std::size_t> bipartition(const CflUpdates& updates) const {
-    const Matrix similarity = cosines(updates, parallel_);
+    const Matrix similarity = update_cosines(updates, parallel_);
     Matrix distances = similarity;
     for (double& value : distances.values) {
       value = 1 - value;
@@ -246,43 +176,131 @@ class Cfl final : public Algorithm {
   FitOptions fit_;
   Parallel parallel_ = in_turn;
   std::vector<CflCluster> clusters_;
-  std::map<ClientId, std::size_t> assignment_;  ///< of everybody who ever answered
-  std::vector<ClientId> last_;                  ///< who answered in the last round
+  std::vector<std::size_t> members_;     ///< clients of each cluster that can belong to no other
+  std::map<ClientId, CflPlace> places_;  ///< of everybody who ever answered
+  std::vector<ClientId> present_;        ///< who answered last
 };
+
+std::vector<std::size_t> Cfl::homes_of(const CflPlace& place) const {
+  std::vector<std::size_t> homes;
+  for (std::size_t c = 0; c < clusters_.size(); ++c) {
+    std::size_t origin = c;
+    while (origin >= place.clusters_then) {
+      origin = clusters_[origin].parent;
+    }
+    if (origin == place.cluster) {
+      homes.push_back(c);
+    }
+  }
+  return homes;
+}
+
+std::size_t Cfl::cluster_of(ClientId client) const {
+  const std::vector<std::size_t> homes = homes_of(place_of(client));
+  return *std::max_element(homes.begin(), homes.end(),
+                           [&](std::size_t a, std::size_t b) { return members_[a] < members_[b]; });
+}
+
+void Cfl::count_members() {
+  members_.assign(clusters_.size(), 0);
+  for (const auto& [client, place] : places_) {
+    if (homes_of(place).size() == 1) {
+      members_[place.cluster] += 1;
+    }
+  }
+}
+
+std::vector<CflUpdates> Cfl::sort_answers(const std::map<ClientId, Message>& answers) {
+  CflUpdates updates;
+  std::vector<std::size_t> served_by;
+  std::vector<std::vector<std::size_t>> homes;
+  std::vector<CflUpdates> settled(clusters_.size());
+  present_.clear();
+  for (const auto& [client, answer] : answers) {
+    present_.push_back(client);
+    served_by.push_back(cluster_of(client));
+    homes.push_back(homes_of(place_of(client)));
+    updates.push_back(read_update(client, answer, clusters_[served_by.back()].model));
+    if (homes.back().size() == 1) {
+      settled[served_by.back()].push_back(updates.back());
+    }
+  }
+  std::vector<std::optional<std::size_t>> fits(updates.size());
+  parallel_(updates.size(), [&](std::size_t i) {
+    fits[i] = homes[i].size() == 1 ? homes[i].front() : best_home(updates[i], homes[i], settled);
+  });
+  std::vector<CflUpdates> of_cluster(clusters_.size());
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    CflPlace& place = places_[updates[i].client];
+    place = fits[i] ? CflPlace{*fits[i], clusters_.size()} : place;
+    // Who is moved sits this round out: it has trained a model that is not its new cluster's.
+    if (!fits[i] || *fits[i] == served_by[i]) {
+      of_cluster[served_by[i]].push_back(std::move(updates[i]));
+    }
+  }
+  return of_cluster;
+}
+
+std::optional<std::size_t> Cfl::best_home(const CflUpdate& update, const std::vector<std::size_t>& homes,
+                                          const std::vector<CflUpdates>& settled) const {
+  std::optional<std::size_t> best;
+  double most = 0;
+  std::size_t compared = 0;
+  for (const std::size_t home : homes) {
+    if (settled[home].empty()) {
+      continue;
+    }
+    const double cosine = mean_cosine(update, settled[home]);
+    ++compared;
+    if (!best || cosine > most) {
+      best = home;
+      most = cosine;
+    }
+  }
+  return compared >= 2 ? best : std::nullopt;
+}
 
 void Cfl::save(ModelWriter& out) const {
   out.out().put<std::uint64_t>(clusters_.size());
   for (const CflCluster& cluster : clusters_) {
     out.put(cluster.model);
     out.out().put(cluster.largest_mean_norm);
+    out.out().put<std::uint64_t>(cluster.parent);
   }
-  out.out().put<std::uint64_t>(assignment_.size());
-  for (const auto& [client, cluster] : assignment_) {
+  out.out().put<std::uint64_t>(places_.size());
+  for (const auto& [client, place] : places_) {
     out.out().put(client);
-    out.out().put<std::uint64_t>(cluster);
+    out.out().put<std::uint64_t>(place.cluster);
+    out.out().put<std::uint64_t>(place.clusters_then);
   }
-  out.out().put(last_);
+  out.out().put(present_);
 }
 
 void Cfl::load(ModelReader& in) {
   clusters_.clear();
-  assignment_.clear();
+  places_.clear();
   const auto count = in.in().get<std::uint64_t>();
   for (std::uint64_t c = 0; c < count; ++c) {
     ParametersPtr model = in.get_model();
     require(model != nullptr, ErrorCode::invalid_data, "{}: cluster {} must have a model", in.in().what(), c);
-    clusters_.push_back({std::move(model), in.in().get<double>()});
+    const auto largest = in.in().get<double>();
+    const auto parent = in.in().get<std::uint64_t>();
+    require(parent < std::max<std::uint64_t>(c, 1), ErrorCode::invalid_data,
+            "{}: cluster {} must come out of an earlier one, got {}", in.in().what(), c, parent);
+    clusters_.push_back({std::move(model), largest, parent});
   }
   require(!clusters_.empty(), ErrorCode::invalid_data, "{}: there must be a cluster, got none", in.in().what());
   const auto clients = in.in().get<std::uint64_t>();
   for (std::uint64_t i = 0; i < clients; ++i) {
     const auto client = in.in().get<ClientId>();
     const auto cluster = in.in().get<std::uint64_t>();
-    require(cluster < clusters_.size(), ErrorCode::invalid_data, "{}: cluster of a client must be below {}, got {}",
-            in.in().what(), clusters_.size(), cluster);
-    assignment_[client] = cluster;
+    const auto then = in.in().get<std::uint64_t>();
+    require(cluster < then && then <= clusters_.size(), ErrorCode::invalid_data,
+            "{}: cluster of a client must be below {} of {}, got {}", in.in().what(), then, clusters_.size(), cluster);
+    places_[client] = {cluster, then};
   }
-  last_ = in.in().get_vector<ClientId>();
+  present_ = load_present([&](ClientId client) { return places_.contains(client); }, in);
+  count_members();
 }
 
 }  // namespace

@@ -93,8 +93,8 @@ ParametersPtr emptied(const ParametersPtr& model, EmptyCluster rule) {
   unreachable();
 }
 
-ClusterView cluster_view(const Models& models, const Assignment& assignment) {
-  ClusterView view{models, {}};
+ClusterView cluster_view(const Models& models, const Assignment& assignment, const std::vector<ClientId>& present) {
+  ClusterView view{models, {}, present};
   for (const auto& [client, cluster] : assignment) {
     std::vector<double>& shares = view.shares[client];
     shares.resize(models.size());
@@ -148,6 +148,15 @@ Assignment load_assignment(std::size_t count, ModelReader& in) {
     assignment[client] = cluster;
   }
   return assignment;
+}
+
+std::vector<ClientId> load_present(const std::function<bool(ClientId)>& known, ModelReader& in) {
+  std::vector<ClientId> present = in.in().get_vector<ClientId>();
+  for (const ClientId client : present) {
+    require(known(client), ErrorCode::invalid_data, "{}: client {} of the last round is not known", in.in().what(),
+            to_index(client));
+  }
+  return present;
 }
 
 }  // namespace feroma

@@ -1,6 +1,8 @@
 #include "algorithms/drift_pool.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 
 #include "feroma/aggregation/mix.h"
 #include "feroma/core/error.h"
@@ -47,19 +49,39 @@ const std::map<int, int>& DriftPool::windows_of(ClientId client) const {
   return found == members_.end() ? none : found->second.model_of_window;
 }
 
+std::map<ClientId, int> DriftPool::current_models() const {
+  std::map<ClientId, int> models;
+  for (const auto& [client, member] : members_) {
+    models[client] = member.current();
+  }
+  return models;
+}
+
 std::size_t DriftPool::capacity() const {
   return options_.pool > 0 ? static_cast<std::size_t>(options_.pool) : members_.size();
 }
 
 void DriftPool::assign(Member& member, int window, int model) {
   member.model_of_window[window] = model;
-  used_[model] = steps_;
+  used_[model] = step_;
 }
 
-std::vector<int> DriftPool::candidates() const {
+bool DriftPool::begins_step(const std::map<ClientId, int>& windows) const {
+  return std::any_of(windows.begin(), windows.end(),
+                     [&](const auto& window) { return window.second > reached_ && members_.contains(window.first); });
+}
+
+void DriftPool::reach(const std::map<ClientId, int>& windows) {
+  ++step_;
+  for (const auto& [client, window] : windows) {
+    reached_ = std::max(reached_, window);
+  }
+}
+
+std::vector<int> DriftPool::candidates(int step) const {
   std::set<int> kept;
   for (const auto& [client, member] : members_) {
-    if (isolated(member)) {
+    if (step < member.isolated_until) {
       kept.insert(member.current());
     }
   }
@@ -74,6 +96,7 @@ std::vector<int> DriftPool::candidates() const {
 
 /// All models begin with the same weights: a mean of models that began elsewhere would be no model.
 void DriftPool::start(const std::map<ClientId, int>& windows) {
+  reach(windows);
   const std::size_t most = options_.pool > 0 ? static_cast<std::size_t>(options_.pool) : windows.size();
   const std::size_t count = options_.variant == FedDriftVariant::F ? std::min(most, windows.size()) : 1;
   for (; next_id_ < static_cast<int>(count); ++next_id_) {
@@ -84,17 +107,19 @@ void DriftPool::start(const std::map<ClientId, int>& windows) {
     // Where there are fewer models than clients, they are dealt out in turn.
     assign(members_[client], window, static_cast<int>(turn++ % count));
   }
-  steps_ = 1;
 }
 
 void DriftPool::advance(const std::vector<int>& candidates, const std::map<ClientId, int>& windows,
                         const Merits& merits) {
-  const std::vector<ClientId> drifted = choose(candidates, windows, merits);
-  renew(drifted, windows);
+  reach(windows);
+  renew(choose(candidates, windows, merits), windows);
   if (options_.variant != FedDriftVariant::eager) {
     merge(candidates, merits);
   }
-  ++steps_;
+}
+
+void DriftPool::join(const std::vector<int>& candidates, const std::map<ClientId, int>& windows, const Merits& merits) {
+  choose(candidates, windows, merits);  // those who do worse than before are not renewed: the step has been decided
 }
 
 std::vector<ClientId> DriftPool::choose(const std::vector<int>& candidates, const std::map<ClientId, int>& windows,
@@ -102,7 +127,7 @@ std::vector<ClientId> DriftPool::choose(const std::vector<int>& candidates, cons
   std::vector<ClientId> drifted;
   for (const auto& [client, window] : windows) {
     Member& member = members_[client];
-    if (!member.model_of_window.empty() && isolated(member)) {
+    if (!member.model_of_window.empty() && step_ < member.isolated_until) {
       assign(member, window, member.current());
       continue;
     }
@@ -137,7 +162,7 @@ void DriftPool::renew(const std::vector<ClientId>& drifted, const std::map<Clien
     if (eager) {
       shared = fresh;
     } else {
-      member.isolated_until = steps_ + options_.isolation;
+      member.isolated_until = step_ + options_.isolation;
     }
   }
 }
@@ -181,6 +206,7 @@ void DriftPool::merge(const std::vector<int>& candidates, const Merits& merits) 
     index_of[candidates[i]] = i;
   }
   Matrix sums(candidates.size(), candidates.size());
+  std::vector<double> guesses(candidates.size());
   std::vector<std::int64_t> counts(candidates.size());
   for (const auto& [client, windows] : merits) {
     const std::map<int, int>& model_of_window = windows_of(client);
@@ -191,14 +217,17 @@ void DriftPool::merge(const std::vector<int>& candidates, const Merits& merits) 
         continue;
       }
       counts[column->second] += merit.count;
+      guesses[column->second] += merit.guess;
       for (std::size_t i = 0; i < candidates.size(); ++i) {
         sums.at(i, column->second) += merit.sums[i];
       }
     }
   }
-  std::vector<std::size_t> judged;  // those whose data somebody has here
+  std::vector<std::size_t> judged;  // those whose data somebody has here, and that have learned enough from them
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (counts[i] > 0 && models_.contains(candidates[i])) {
+    const double needed = guesses[i] + options_.merge_needs * static_cast<double>(counts[i]);
+    const bool skilled = options_.merge_needs == 0 || sums.at(i, i) > needed;
+    if (counts[i] > 0 && skilled && models_.contains(candidates[i])) {
       judged.push_back(i);
     }
   }
@@ -246,7 +275,8 @@ void DriftPool::merge_group(const std::vector<int>& group) {
 }
 
 void DriftPool::save(ModelWriter& out) const {
-  out.out().put<std::int32_t>(steps_);
+  out.out().put<std::int32_t>(step_);
+  out.out().put<std::int32_t>(reached_);
   out.out().put<std::int32_t>(next_id_);
   out.out().put<std::uint64_t>(models_.size());
   for (const auto& [id, model] : models_) {
@@ -269,33 +299,53 @@ void DriftPool::save(ModelWriter& out) const {
 }
 
 void DriftPool::load(ModelReader& in) {
+  const auto rule = [&](bool holds, std::string_view what, auto got) {
+    require(holds, ErrorCode::invalid_data, "{}: {}, got {}", in.in().what(), what, got);
+  };
   models_.clear();
   used_.clear();
   members_.clear();
-  steps_ = in.in().get<std::int32_t>();
+  step_ = in.in().get<std::int32_t>();
+  reached_ = in.in().get<std::int32_t>();
   next_id_ = in.in().get<std::int32_t>();
+  rule(step_ >= 0, "time steps must be >= 0", step_);
+  rule(reached_ >= 0, "the window reached must be >= 0", reached_);
   const auto models = in.in().get<std::uint64_t>();
+  rule((models == 0) == (step_ == 0), "there must be models from the first step on", models);
   for (std::uint64_t i = 0; i < models; ++i) {
     const int id = in.in().get<std::int32_t>();
+    rule(id >= 0 && id < next_id_ && !models_.contains(id), "models must have numbers of their own below the next", id);
     used_[id] = in.in().get<std::int32_t>();
+    rule(used_[id] >= 0 && used_[id] <= step_, "a model must have been chosen in a step so far", used_[id]);
     models_[id] = in.get_model();
     require(models_[id] != nullptr, ErrorCode::invalid_data, "{}: model {} must have weights", in.in().what(), id);
   }
   const auto members = in.in().get<std::uint64_t>();
   for (std::uint64_t i = 0; i < members; ++i) {
-    Member& member = members_[in.in().get<ClientId>()];
-    const bool has_merit = in.in().get<bool>();
-    const auto merit = in.in().get<double>();
-    member.merit = has_merit ? std::optional(merit) : std::nullopt;
-    member.isolated_until = in.in().get<std::int32_t>();
-    const auto windows = in.in().get<std::uint64_t>();
-    require(windows > 0, ErrorCode::invalid_data, "{}: a client must have a window, got none", in.in().what());
-    for (std::uint64_t w = 0; w < windows; ++w) {
-      const int window = in.in().get<std::int32_t>();
-      const int model = in.in().get<std::int32_t>();
-      require(models_.contains(model), ErrorCode::invalid_data, "{}: there is no model {}", in.in().what(), model);
-      member.model_of_window[window] = model;
-    }
+    load_member(in);
+  }
+}
+
+void DriftPool::load_member(ModelReader& in) {
+  const auto rule = [&](bool holds, std::string_view what, auto got) {
+    require(holds, ErrorCode::invalid_data, "{}: {}, got {}", in.in().what(), what, got);
+  };
+  const auto client = in.in().get<ClientId>();
+  rule(!members_.contains(client), "a client must be there once", to_index(client));
+  Member& member = members_[client];
+  const bool has_merit = in.in().get<bool>();
+  const auto merit = in.in().get<double>();
+  rule(std::isfinite(merit), "a merit must be finite", merit);
+  member.merit = has_merit ? std::optional(merit) : std::nullopt;
+  member.isolated_until = in.in().get<std::int32_t>();
+  const auto windows = in.in().get<std::uint64_t>();
+  rule(windows > 0, "a client must have a window", windows);
+  for (std::uint64_t w = 0; w < windows; ++w) {
+    const int window = in.in().get<std::int32_t>();
+    const int model = in.in().get<std::int32_t>();
+    rule(window >= 0 && !member.model_of_window.contains(window), "windows must be >= 0, each once", window);
+    rule(models_.contains(model), "a window must belong to a model that exists", model);
+    member.model_of_window[window] = model;
   }
 }
 

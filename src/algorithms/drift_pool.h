@@ -14,6 +14,7 @@ namespace feroma {
 struct WindowMerits {
   std::int64_t count = 0;
   std::vector<double> sums;
+  double guess = 0;  ///< the sum that the labels' frequencies alone would get
 };
 /// By client and window.
 using Merits = std::map<ClientId, std::map<int, WindowMerits>>;
@@ -27,21 +28,30 @@ class DriftPool {
   DriftPool() = default;
   DriftPool(const FedDriftOptions& options, ParametersPtr initial);
 
-  [[nodiscard]] bool started() const { return steps_ > 0; }
+  [[nodiscard]] bool started() const { return step_ > 0; }
   [[nodiscard]] bool knows(ClientId client, int window) const;
   /// The last window of the client that has a model.
   [[nodiscard]] std::optional<int> last_window(ClientId client) const;
   /// Which model each kept window of a client belongs to.
   [[nodiscard]] const std::map<int, int>& windows_of(ClientId client) const;
   [[nodiscard]] const std::map<int, ParametersPtr>& models() const { return models_; }
+  /// The model of everybody's newest window.
+  [[nodiscard]] std::map<ClientId, int> current_models() const;
   void set_model(int id, ParametersPtr model) { models_.at(id) = std::move(model); }
 
+  /// Whether these windows, all of them new, begin a time step: a client that took part before must have reached a
+  /// window beyond all steps so far. Who is new, or late, begins none.
+  [[nodiscard]] bool begins_step(const std::map<ClientId, int>& windows) const;
   /// Models that clients may choose in the next time step: those that nobody keeps for itself.
-  [[nodiscard]] std::vector<int> candidates() const;
+  [[nodiscard]] std::vector<int> candidates() const { return candidates(step_ + 1); }
+  /// Those that a client may choose which comes within the time step that is under way.
+  [[nodiscard]] std::vector<int> candidates_now() const { return candidates(step_); }
   /// The first time step: everybody is new and nothing has been trained.
   void start(const std::map<ClientId, int>& windows);
   /// A later one. `windows` holds the new ones; `merits` has a sum for each candidate.
   void advance(const std::vector<int>& candidates, const std::map<ClientId, int>& windows, const Merits& merits);
+  /// Clients that come within a step: each takes the best candidate, and nothing changes for the others.
+  void join(const std::vector<int>& candidates, const std::map<ClientId, int>& windows, const Merits& merits);
 
   void save(ModelWriter& out) const;
   void load(ModelReader& in);
@@ -55,22 +65,25 @@ class DriftPool {
     [[nodiscard]] int current() const { return model_of_window.rbegin()->second; }
   };
 
-  [[nodiscard]] bool isolated(const Member& member) const { return steps_ < member.isolated_until; }
+  [[nodiscard]] std::vector<int> candidates(int step) const;
+  void reach(const std::map<ClientId, int>& windows);
   void assign(Member& member, int window, int model);
-  /// Gives every client its best candidate; returns those that have drifted.
-  [[nodiscard]] std::vector<ClientId> choose(const std::vector<int>& candidates, const std::map<ClientId, int>& windows,
-                                             const Merits& merits);
+  /// Gives every client its best candidate; returns those that do so much worse than before that they have drifted.
+  std::vector<ClientId> choose(const std::vector<int>& candidates, const std::map<ClientId, int>& windows,
+                               const Merits& merits);
   void renew(const std::vector<ClientId>& drifted, const std::map<ClientId, int>& windows);
   /// A new model with the weights of another; absent where the pool is full of models in use.
   [[nodiscard]] std::optional<int> copy_of(int model);
   void free_unused();
   void merge(const std::vector<int>& candidates, const Merits& merits);
   void merge_group(const std::vector<int>& group);
+  void load_member(ModelReader& in);
   [[nodiscard]] std::size_t capacity() const;
 
   FedDriftOptions options_;
   ParametersPtr initial_;
-  int steps_ = 0;  ///< time steps so far
+  int step_ = 0;     ///< time steps so far
+  int reached_ = 0;  ///< the last window of the clients that began them
   int next_id_ = 0;
   std::map<int, ParametersPtr> models_;
   std::map<int, int> used_;  ///< the step in which a model was last chosen

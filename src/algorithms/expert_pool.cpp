@@ -17,6 +17,21 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
+/// That many rows, each with the same chance, in their order.
+std::vector<float> some_rows(const std::vector<float>& rows, std::size_t width, std::size_t count, Rng& rng) {
+  if (count * width == rows.size()) {
+    return rows;
+  }
+  std::vector<std::uint32_t> chosen = rng.sample(rows.size() / width, count);
+  std::sort(chosen.begin(), chosen.end());
+  std::vector<float> kept;
+  for (const std::uint32_t row : chosen) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(row * width);
+    kept.insert(kept.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+  }
+  return kept;
+}
+
 }  // namespace
 
 double weight_cosine(const Parameters& a, const Parameters& b) {
@@ -38,19 +53,26 @@ double weight_cosine(const Parameters& a, const Parameters& b) {
 
 void LatentMemory::add(const LatentMemory& more, int width, int most, Rng& rng) {
   const auto columns = static_cast<std::size_t>(width);
-  const std::size_t rows = more.embeddings.size() / columns;
-  for (std::size_t i = 0; i < rows; ++i) {
-    const auto row = std::span(more.embeddings).subspan(i * columns, columns);
-    ++seen;
-    if (embeddings.size() < static_cast<std::size_t>(most) * columns) {
-      embeddings.insert(embeddings.end(), row.begin(), row.end());
-      continue;
-    }
-    const std::uint64_t place = rng.below(static_cast<std::uint64_t>(seen));
-    if (place < static_cast<std::uint64_t>(most)) {
-      std::copy(row.begin(), row.end(), embeddings.begin() + static_cast<std::ptrdiff_t>(place * columns));
+  const std::size_t own = embeddings.size() / columns;
+  const std::size_t other = more.embeddings.size() / columns;
+  const auto places = static_cast<std::size_t>(most);
+  std::size_t keep_own = own;
+  std::size_t keep_other = other;
+  if (own + other > places) {
+    // Places are dealt out one by one, as if each were drawn from all samples that either side stands for.
+    keep_own = 0;
+    keep_other = 0;
+    for (std::size_t place = 0; place < places; ++place) {
+      const std::uint64_t own_left = static_cast<std::uint64_t>(seen) - keep_own;
+      const std::uint64_t other_left = static_cast<std::uint64_t>(more.seen) - keep_other;
+      const bool ours = keep_other == other || (keep_own < own && rng.below(own_left + other_left) < own_left);
+      (ours ? keep_own : keep_other) += 1;
     }
   }
+  embeddings = some_rows(embeddings, columns, keep_own, rng);
+  const std::vector<float> joining = some_rows(more.embeddings, columns, keep_other, rng);
+  embeddings.insert(embeddings.end(), joining.begin(), joining.end());
+  seen += more.seen;
   histogram.resize(more.histogram.size());
   for (std::size_t c = 0; c < histogram.size(); ++c) {
     histogram[c] += more.histogram[c];
@@ -71,25 +93,23 @@ double ExpertPool::mmd(const LatentMemory& a, const LatentMemory& b) const {
   return squared_mmd(a.rows(width_), b.rows(width_), *bandwidth_);
 }
 
-ExpertPool::Choice ExpertPool::cheapest(const LatentMemory& data) const {
-  Choice best;
-  for (std::size_t e = 0; e < experts_.size(); ++e) {
+ExpertPool::Choice ExpertPool::cheapest(const LatentMemory& data, const Parallel& parallel) const {
+  std::vector<double> costs(experts_.size());
+  parallel(experts_.size(), [&](std::size_t e) {
     const LatentMemory& memory = experts_[e].memory;
-    const double cost = mmd(data, memory) + options_.label_weight * jensen_shannon(data.histogram, memory.histogram);
-    if (e == 0 || cost < best.cost) {
-      best = {e, cost};
-    }
-  }
-  return best;
+    costs[e] = mmd(data, memory) + options_.label_weight * jensen_shannon(data.histogram, memory.histogram);
+  });
+  const auto least = std::min_element(costs.begin(), costs.end());
+  return {static_cast<std::size_t>(least - costs.begin()), *least};
 }
 
-void ExpertPool::introduce(const std::map<ClientId, LatentMemory>& clients) {
+void ExpertPool::introduce(const std::map<ClientId, LatentMemory>& clients, const Parallel& parallel) {
   if (clients.empty()) {
     return;
   }
   const bool first = !bandwidth_;
   for (const auto& [client, data] : clients) {
-    const std::size_t chosen = first ? 0 : cheapest(data).expert;
+    const std::size_t chosen = first ? 0 : cheapest(data, parallel).expert;
     assignment_[client] = chosen;
     Rng rng = rng_.derive("memory", draws_++);
     experts_[chosen].memory.add(data, width_, options_.samples, rng);
@@ -137,7 +157,7 @@ void ExpertPool::reassign(const std::map<ClientId, ShiftReport>& shifted, const 
         data.add(reports[i]->data, width_, options_.samples, rng);
       }
     }
-    Choice choice = cheapest(data);
+    Choice choice = cheapest(data, parallel);
     const bool full = experts_.size() >= static_cast<std::size_t>(options_.experts);
     if (choice.cost >= options_.create_cost * eps && !full) {
       // The new expert starts as the one that comes nearest, but with a memory of its own.
@@ -151,20 +171,39 @@ void ExpertPool::reassign(const std::map<ClientId, ShiftReport>& shifted, const 
       }
     }
   }
-  merge_alike(eps, settled);
+  merge_alike(eps, settled, parallel);
 }
 
 /// Experts made in this step are left alone: they still have the weights that they were copied from.
-void ExpertPool::merge_alike(double eps, std::size_t settled) {
+void ExpertPool::merge_alike(double eps, std::size_t settled, const Parallel& parallel) {
   for (std::size_t a = 0; a < settled; ++a) {
-    for (std::size_t b = settled; b-- > a + 1;) {
-      if (weight_cosine(*experts_[a].model, *experts_[b].model) > options_.merge_cosine &&
-          mmd(experts_[a].memory, experts_[b].memory) < eps / 2) {
-        merge(a, b);
-        --settled;
-      }
+    // From the last on; what was compared before a merge is compared again where it lies below.
+    std::optional<std::size_t> b = last_alike(a, settled, eps, parallel);
+    while (b) {
+      merge(a, *b);
+      --settled;
+      b = last_alike(a, *b, eps, parallel);
     }
   }
+}
+
+/// The last expert between `expert` and `end` that has seen and become the same.
+std::optional<std::size_t> ExpertPool::last_alike(std::size_t expert, std::size_t end, double eps,
+                                                  const Parallel& parallel) const {
+  const Expert& one = experts_[expert];
+  std::vector<char> alike(end);  // not bool, whose elements share bytes
+  parallel(end - expert - 1, [&](std::size_t i) {
+    const Expert& other = experts_[expert + 1 + i];
+    const bool same =
+        weight_cosine(*one.model, *other.model) > options_.merge_cosine && mmd(one.memory, other.memory) < eps / 2;
+    alike[expert + 1 + i] = same ? 1 : 0;
+  });
+  for (std::size_t b = end; b-- > expert + 1;) {
+    if (alike[b] != 0) {
+      return b;
+    }
+  }
+  return std::nullopt;
 }
 
 void ExpertPool::merge(std::size_t into, std::size_t from) {
@@ -233,6 +272,9 @@ void ExpertPool::load(ModelReader& in) {
             "{}: embeddings must have {} values each, got {} in all", in.in().what(), width_,
             expert.memory.embeddings.size());
     expert.memory.seen = in.in().get<std::int64_t>();
+    require(expert.memory.seen >= static_cast<std::int64_t>(expert.memory.rows(width_).count()),
+            ErrorCode::invalid_data, "{}: embeddings must stand for as many samples or more, got {}", in.in().what(),
+            expert.memory.seen);
     expert.memory.histogram = in.in().get_vector<double>();
     experts_.push_back(std::move(expert));
   }

@@ -13,11 +13,11 @@ namespace feroma {
 /// What is remembered of data: a sample of their embeddings, and how many there were of each class.
 struct LatentMemory {
   std::vector<float> embeddings;
-  std::int64_t seen = 0;  ///< embeddings that could have been kept
+  std::int64_t seen = 0;  ///< samples that the embeddings were drawn from
   std::vector<double> histogram;
 
   [[nodiscard]] RowsView rows(int width) const { return {embeddings, static_cast<std::size_t>(width)}; }
-  /// Adds more data and keeps at most `most` embeddings, each that was ever seen with the same chance.
+  /// Adds more data and keeps at most `most` embeddings, each sample that was ever seen with the same chance.
   void add(const LatentMemory& more, int width, int most, Rng& rng);
 };
 
@@ -47,7 +47,7 @@ class ExpertPool {
 
   /// Clients that show their data for the first time. The first of all fill the first expert's memory and fix the
   /// kernel's bandwidth; later ones join the expert that resembles them most.
-  void introduce(const std::map<ClientId, LatentMemory>& clients);
+  void introduce(const std::map<ClientId, LatentMemory>& clients, const Parallel& parallel);
   /// Groups the clients whose data have changed and gives each group an expert.
   void reassign(const std::map<ClientId, ShiftReport>& shifted, const Parallel& parallel);
   /// The expert whose memory is nearest to unlabelled embeddings; absent before there is a memory.
@@ -62,11 +62,13 @@ class ExpertPool {
     double cost = 0;
   };
   /// The expert that `data` cost least to give to.
-  [[nodiscard]] Choice cheapest(const LatentMemory& data) const;
+  [[nodiscard]] Choice cheapest(const LatentMemory& data, const Parallel& parallel) const;
   [[nodiscard]] double mmd(const LatentMemory& a, const LatentMemory& b) const;
   [[nodiscard]] Matrix distances(const std::vector<const ShiftReport*>& reports, const Parallel& parallel) const;
   /// Merges experts below `settled` that have seen and become the same.
-  void merge_alike(double eps, std::size_t settled);
+  void merge_alike(double eps, std::size_t settled, const Parallel& parallel);
+  [[nodiscard]] std::optional<std::size_t> last_alike(std::size_t expert, std::size_t end, double eps,
+                                                      const Parallel& parallel) const;
   void merge(std::size_t into, std::size_t from);
 
   ShiftExOptions options_;

@@ -4,6 +4,7 @@
 
 #include "algorithms/answers.h"
 #include "algorithms/drift_pool.h"
+#include "algorithms/drift_scores.h"
 #include "algorithms/join_views.h"
 #include "feroma/algorithms/components.h"
 
@@ -13,17 +14,6 @@ namespace {
 /// A round asks for data windows, then, where somebody has a new one, for scores of the models, then for training.
 enum FedDriftPhase { ask_window, ask_scores, ask_training, fed_drift_phases };
 
-/// More is better: hits, or losses with their sign turned. Multi-label data have no hits but a rate that stands for
-/// them.
-double merit_of(const Tally& tally, FedDriftMeasure measure) {
-  switch (measure) {
-    case FedDriftMeasure::accuracy:
-      return tally.auroc ? *tally.auroc / 100 * static_cast<double>(tally.count) : static_cast<double>(tally.correct);
-    case FedDriftMeasure::loss: return -tally.loss_sum;
-  }
-  unreachable();
-}
-
 class FedDrift final : public Algorithm {
  public:
   explicit FedDrift(const FedDriftOptions& options) : options_(options) {}
@@ -31,6 +21,7 @@ class FedDrift final : public Algorithm {
   void init(const ServerContext& context) override {
     fit_ = with_momentum(context.fit, options_.momentum_reset);
     initial_ = context.initial;
+    classes_ = context.model.classes;
     pool_ = DriftPool(options_, initial_);
   }
 
@@ -39,7 +30,7 @@ class FedDrift final : public Algorithm {
   [[nodiscard]] Message downlink(Round, int phase, ClientId client) const override {
     switch (phase) {
       case ask_window: return {};
-      case ask_scores: return candidates_.empty() ? Message{} : scoring_task(client);
+      case ask_scores: return is_asked(client) ? scoring_task(client) : Message{};
       default: return training_task(client);
     }
   }
@@ -69,7 +60,7 @@ class FedDrift final : public Algorithm {
       case ask_window: read_windows(answers); return;
       case ask_scores: {
         const StageTimer timer(seconds, Stage::map);
-        begin_step(answers);
+        place_clients(answers);
         return;
       }
       default: {
@@ -91,11 +82,11 @@ class FedDrift final : public Algorithm {
 
   void save(ModelWriter& out) const override {
     pool_.save(out);
-    out.out().put(last_);
+    out.out().put(present_);
   }
   void load(ModelReader& in) override {
     pool_.load(in);
-    last_ = in.in().get_vector<ClientId>();
+    present_ = load_present([&](ClientId client) { return pool_.last_window(client).has_value(); }, in);
     windows_.clear();
     candidates_.clear();
   }
@@ -119,8 +110,12 @@ class FedDrift final : public Algorithm {
   void check_scores(ClientId client, const Answer& answer) const;
   void check_models(ClientId client, const Answer& answer) const;
   void read_windows(const std::map<ClientId, Message>& answers);
-  void begin_step(const std::map<ClientId, Message>& answers);
-  /// The windows a client is asked to score models on: those that belong to a model, and a new one.
+  void place_clients(const std::map<ClientId, Message>& answers);
+  /// Where a time step begins everybody scores the candidates, and within one only those who need a model.
+  [[nodiscard]] bool is_asked(ClientId client) const {
+    return !candidates_.empty() && (step_begins_ || windows_.contains(client));
+  }
+  /// The windows a client is asked to score models on: a new one, and where a step begins those that have a model.
   [[nodiscard]] Ints scored_windows(ClientId client) const;
   [[nodiscard]] std::map<int, WindowMerits> read_merits(ClientId client, const Message& answer) const;
   void aggregate(const std::map<ClientId, Message>& answers);
@@ -128,12 +123,14 @@ class FedDrift final : public Algorithm {
   FedDriftOptions options_;
   FitOptions fit_;
   ParametersPtr initial_;
+  int classes_ = 0;
   DriftPool pool_;
-  std::vector<ClientId> last_;  ///< who trained in the last round
+  std::vector<ClientId> present_;  ///< who trained last
 
   // Between the phases of one round.
   std::map<ClientId, int> windows_;  ///< of those that have a new one
-  std::vector<int> candidates_;      ///< models to be scored; none where no time step begins
+  bool step_begins_ = false;         ///< with this round
+  std::vector<int> candidates_;      ///< models to be scored; none where nobody needs one
 };
 
 View window_data(const ClientContext& context, std::int64_t window) {
@@ -152,7 +149,9 @@ Message FedDrift::scoring_task(ClientId client) const {
 Ints FedDrift::scored_windows(ClientId client) const {
   Ints windows;
   for (const auto& [window, model] : pool_.windows_of(client)) {
-    windows.push_back(window);
+    if (step_begins_) {
+      windows.push_back(window);
+    }
   }
   const auto fresh = windows_.find(client);
   if (fresh != windows_.end()) {
@@ -163,21 +162,37 @@ Ints FedDrift::scored_windows(ClientId client) const {
 
 Message FedDrift::score_models(ClientContext& context, const Message& received) const {
   const StageTimer timer(context.seconds, Stage::map);
+  std::vector<ParametersPtr> models;
+  for (std::size_t slot = 0; received.has(model_key(slot)); ++slot) {
+    models.push_back(received.model(model_key(slot)));
+  }
+  Message answer;
   Floats merits;
+  Floats guesses;
   Ints counts;
   for (const std::int64_t window : received.ints("windows")) {
-    const View view = window_data(context, window);
+    View view = window_data(context, window);
+    if (options_.score_batches > 0) {
+      const auto most = static_cast<std::size_t>(options_.score_batches) * static_cast<std::size_t>(fit_.batch_size);
+      view = some_of(view, most, context.rng.derive("scored", static_cast<std::uint64_t>(window)));
+    }
     counts.push_back(static_cast<std::int64_t>(view.size()));
-    for (std::size_t slot = 0; received.has(model_key(slot)); ++slot) {
-      const Tally tally = context.trainer.evaluate(*received.model(model_key(slot)), view);
+    for (const Tally& tally : context.trainer.evaluate(models, view)) {
       merits.push_back(static_cast<float>(merit_of(tally, options_.measure)));
     }
+    if (options_.merge_needs > 0) {
+      guesses.push_back(static_cast<float>(merit_of(guess_on(view, classes_), options_.measure)));
+    }
   }
-  return {{{"merits", std::move(merits)}, {"counts", std::move(counts)}}};
+  answer.values = {{"merits", std::move(merits)}, {"counts", std::move(counts)}};
+  if (options_.merge_needs > 0) {
+    answer.values["guesses"] = std::move(guesses);
+  }
+  return answer;
 }
 
 void FedDrift::check_scores(ClientId client, const Answer& answer) const {
-  if (candidates_.empty()) {
+  if (!is_asked(client)) {
     return;
   }
   const std::size_t windows = scored_windows(client).size();
@@ -188,15 +203,24 @@ void FedDrift::check_scores(ClientId client, const Answer& answer) const {
     answer.expect(static_cast<double>(merits[i]) <= static_cast<double>(count), "merits", "be no more than the samples",
                   merits[i]);
   }
+  if (options_.merge_needs > 0) {
+    const Floats& guesses = answer.floats("guesses", windows);
+    for (std::size_t w = 0; w < windows; ++w) {
+      answer.expect(static_cast<double>(guesses[w]) <= static_cast<double>(counts[w]), "guesses",
+                    "be no more than the samples", guesses[w]);
+    }
+  }
 }
 
 std::map<int, WindowMerits> FedDrift::read_merits(ClientId client, const Message& answer) const {
   const Ints windows = scored_windows(client);
   const Floats& merits = answer.floats("merits");
+  const Floats guesses = options_.merge_needs > 0 ? answer.floats("guesses") : Floats(windows.size());
   std::map<int, WindowMerits> read;
   for (std::size_t w = 0; w < windows.size(); ++w) {
     WindowMerits& window = read[static_cast<int>(windows[w])];
     window.count = answer.ints("counts")[w];
+    window.guess = static_cast<double>(guesses[w]);
     for (std::size_t m = 0; m < candidates_.size(); ++m) {
       window.sums.push_back(static_cast<double>(merits[w * candidates_.size() + m]));
     }
@@ -212,11 +236,15 @@ void FedDrift::read_windows(const std::map<ClientId, Message>& answers) {
       windows_[client] = window;
     }
   }
-  candidates_ = windows_.empty() || !pool_.started() ? std::vector<int>() : pool_.candidates();
+  step_begins_ = pool_.begins_step(windows_);
+  candidates_.clear();
+  if (!windows_.empty() && pool_.started()) {
+    candidates_ = step_begins_ ? pool_.candidates() : pool_.candidates_now();
+  }
 }
 
-void FedDrift::begin_step(const std::map<ClientId, Message>& answers) {
-  // Who did not answer has no window in this step; it is asked again when it is back.
+void FedDrift::place_clients(const std::map<ClientId, Message>& answers) {
+  // Who did not answer gets no model now; it is asked again when it is back.
   std::erase_if(windows_, [&](const auto& window) { return !answers.contains(window.first); });
   if (windows_.empty()) {
     return;
@@ -227,11 +255,15 @@ void FedDrift::begin_step(const std::map<ClientId, Message>& answers) {
   }
   Merits merits;
   for (const auto& [client, answer] : answers) {
-    if (!candidates_.empty()) {
+    if (is_asked(client)) {
       merits[client] = read_merits(client, answer);
     }
   }
-  pool_.advance(candidates_, windows_, merits);
+  if (step_begins_ && pool_.begins_step(windows_)) {
+    pool_.advance(candidates_, windows_, merits);
+  } else {
+    pool_.join(candidates_, windows_, merits);
+  }
 }
 
 FedDrift::Work FedDrift::work_of(ClientId client) const {
@@ -314,13 +346,16 @@ void FedDrift::check_models(ClientId client, const Answer& answer) const {
 
 void FedDrift::aggregate(const std::map<ClientId, Message>& answers) {
   std::map<int, std::vector<Upload>> of_model;
-  last_.clear();
+  std::vector<ClientId> present;
   for (const auto& [client, answer] : answers) {
     const std::vector<int> trained = work_of(client).models;
-    last_.push_back(client);
+    present.push_back(client);
     for (std::size_t slot = 0; slot < trained.size(); ++slot) {
       of_model[trained[slot]].push_back({answer.model(model_key(slot)), answer.ints("num_examples")[slot]});
     }
+  }
+  if (!present.empty()) {
+    present_ = std::move(present);
   }
   for (const auto& [id, uploads] : of_model) {
     pool_.set_model(id, mean_or(pool_.models().at(id), uploads));
@@ -329,15 +364,16 @@ void FedDrift::aggregate(const std::map<ClientId, Message>& answers) {
 
 std::optional<ClusterView> FedDrift::clusters() const {
   ClusterView view;
+  view.present = present_;
   std::map<int, std::size_t> index_of;
   for (const auto& [id, model] : pool_.models()) {
     index_of[id] = view.models.size();
     view.models.push_back(model);
   }
-  for (const ClientId client : last_) {
+  for (const auto& [client, model] : pool_.current_models()) {
     std::vector<double>& shares = view.shares[client];
     shares.resize(view.models.size());
-    shares[index_of.at(work_of(client).models.front())] = 1;
+    shares[index_of.at(model)] = 1;
   }
   return view;
 }
@@ -351,6 +387,7 @@ void FedDriftOptions::check(const FedDriftOptions& defaults, Problems& problems,
     }
   };
   merges("merge_delta", merge_delta != defaults.merge_delta);
+  merges("merge_needs", merge_needs != defaults.merge_needs);
   merges("linkage", linkage != defaults.linkage);
   merges("isolation", isolation != defaults.isolation);
 }

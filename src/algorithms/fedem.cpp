@@ -119,10 +119,14 @@ class MixtureOfModels final : public Algorithm {
     if (rules_.label_priors) {
       update_priors(answers, shares);
     }
-    shares_ = std::move(shares);
+    present_.clear();
+    for (auto& [client, own] : shares) {
+      present_.push_back(client);
+      shares_[client] = std::move(own);
+    }
   }
 
-  [[nodiscard]] std::optional<ClusterView> clusters() const override { return ClusterView{models_, shares_}; }
+  [[nodiscard]] std::optional<ClusterView> clusters() const override { return ClusterView{models_, shares_, present_}; }
   [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(models_); }
 
   void save(ModelWriter& out) const override {
@@ -133,6 +137,7 @@ class MixtureOfModels final : public Algorithm {
       archive.put(client);
       archive.put(shares);
     }
+    archive.put(present_);
     archive.put(priors_);
     archive.put<std::uint64_t>(labels_.size());
     for (const auto& [client, labels] : labels_) {
@@ -151,6 +156,7 @@ class MixtureOfModels final : public Algorithm {
       const auto client = archive.get<ClientId>();
       shares_[client] = stored<double>(archive, models_.size());
     }
+    present_ = load_present([&](ClientId client) { return shares_.contains(client); }, in);
     priors_ = stored<float>(archive, priors_.size());
     for (auto left = archive.get<std::uint64_t>(); left > 0; --left) {
       const auto client = archive.get<ClientId>();
@@ -263,7 +269,8 @@ class MixtureOfModels final : public Algorithm {
   std::size_t classes_ = 0;
   bool multi_label_ = false;
   Models models_;
-  std::map<ClientId, std::vector<double>> shares_;  ///< of the clients of the last round
+  std::map<ClientId, std::vector<double>> shares_;  ///< of everybody who ever answered
+  std::vector<ClientId> present_;                   ///< who answered last
   Floats priors_;                                   ///< components x classes; empty for FedEM
   std::map<ClientId, ClientLabels> labels_;         ///< what the priors were made from
 };

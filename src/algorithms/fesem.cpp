@@ -108,25 +108,26 @@ class Fesem final : public Algorithm {
     }
     const std::vector<std::size_t> clusters = assign(clients, messages, uploads, seconds);
     move_centres(clients, clusters, uploads, seconds);
-    last_.clear();
     for (std::size_t i = 0; i < clients.size(); ++i) {
-      last_[clients[i]] = clusters[i];
       cluster_of_[clients[i]] = clusters[i];
     }
+    present_ = std::move(clients);
   }
 
-  [[nodiscard]] std::optional<ClusterView> clusters() const override { return cluster_view(centres_, last_); }
+  [[nodiscard]] std::optional<ClusterView> clusters() const override {
+    return cluster_view(centres_, cluster_of_, present_);
+  }
   [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(centres_); }
 
   void save(ModelWriter& out) const override {
     feroma::save(centres_, out);
     feroma::save(cluster_of_, out);
-    feroma::save(last_, out);
+    out.out().put(present_);
   }
   void load(ModelReader& in) override {
     centres_ = load_models(centres_.size(), in);
     cluster_of_ = load_assignment(centres_.size(), in);
-    last_ = load_assignment(centres_.size(), in);
+    present_ = load_present([&](ClientId client) { return cluster_of_.contains(client); }, in);
   }
 
  private:
@@ -175,8 +176,8 @@ class Fesem final : public Algorithm {
   FitOptions fit_;
   Parallel parallel_ = in_turn;
   Models centres_;
-  Assignment cluster_of_;  ///< every client that ever answered
-  Assignment last_;        ///< those of the last round
+  Assignment cluster_of_;          ///< every client that ever answered
+  std::vector<ClientId> present_;  ///< who answered last
 };
 
 }  // namespace

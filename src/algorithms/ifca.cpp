@@ -37,36 +37,45 @@ class Ifca final : public Algorithm {
     if (answers.empty()) {  // says nothing about which models are wanted
       return;
     }
-    Assignment assignment;
+    Assignment chosen_by;
     std::vector<std::vector<Upload>> uploads(models_.size());
     for (const auto& [client, answer] : answers) {
       const auto cluster = static_cast<std::size_t>(answer.integer("cluster"));
       uploads[cluster].push_back(upload_in(answer, "model"));
-      assignment[client] = cluster;
+      chosen_by[client] = cluster;
     }
     for (std::size_t m = 0; m < models_.size(); ++m) {
       models_[m] = uploads[m].empty() ? emptied(models_[m], options_.empty) : mean_or(models_[m], uploads[m]);
     }
-    assignment_ = std::move(assignment);
+    present_.clear();
+    for (const auto& [client, cluster] : chosen_by) {
+      present_.push_back(client);
+      assignment_[client] = cluster;
+    }
   }
 
-  [[nodiscard]] std::optional<ClusterView> clusters() const override { return cluster_view(models_, assignment_); }
+  [[nodiscard]] std::optional<ClusterView> clusters() const override {
+    return cluster_view(models_, assignment_, present_);
+  }
   [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(models_); }
 
   void save(ModelWriter& out) const override {
     feroma::save(models_, out);
     feroma::save(assignment_, out);
+    out.out().put(present_);
   }
   void load(ModelReader& in) override {
     models_ = load_models(models_.size(), in);
     assignment_ = load_assignment(models_.size(), in);
+    present_ = load_present([&](ClientId client) { return assignment_.contains(client); }, in);
   }
 
  private:
   IfcaOptions options_;
   FitOptions fit_;
   Models models_;
-  Assignment assignment_;  ///< of the clients of the last round
+  Assignment assignment_;          ///< of everybody who ever answered
+  std::vector<ClientId> present_;  ///< who answered last
 };
 
 }  // namespace

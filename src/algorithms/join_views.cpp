@@ -31,4 +31,15 @@ View join_views(std::span<const View> views) {
   return joined;
 }
 
+View some_of(const View& view, std::size_t most, Rng rng) {
+  View drawn = view;
+  if (view.size() > most) {
+    drawn.items.clear();
+    for (const std::uint32_t i : rng.sample(view.size(), most)) {
+      drawn.items.push_back(view.items[i]);
+    }
+  }
+  return drawn;
+}
+
 }  // namespace feroma

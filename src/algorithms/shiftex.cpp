@@ -2,28 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "algorithms/answers.h"
 #include "algorithms/expert_pool.h"
+#include "algorithms/join_views.h"
 #include "feroma/aggregation/mix.h"
+#include "feroma/algorithms/components.h"
 
 namespace feroma {
 namespace {
 
 /// What samples look like to the encoder: what its last layer reads.
 constexpr Latent kEmbedding = Latent::penultimate;
-
-/// A few samples of a view, drawn by `rng`.
-View some_of(const View& view, int most, Rng rng) {
-  View drawn = view;
-  if (view.size() > static_cast<std::size_t>(most)) {
-    drawn.items.clear();
-    for (const std::uint32_t i : rng.sample(view.size(), static_cast<std::size_t>(most))) {
-      drawn.items.push_back(view.items[i]);
-    }
-  }
-  return drawn;
-}
 
 std::vector<float> embed(Trainer& trainer, const Parameters& encoder, const View& view) {
   std::vector<float> embeddings;
@@ -106,11 +97,12 @@ class ShiftEx final : public Algorithm {
     for (const ExpertPool::Expert& expert : pool_.experts()) {
       view.models.push_back(expert.model);
     }
-    for (const ClientId client : last_) {
+    for (const ClientId client : trained_) {
       std::vector<double>& shares = view.shares[client];
       shares.resize(view.models.size());
       shares[pool_.expert_of(client)] = 1;
     }
+    view.present = present_;
     return view;
   }
 
@@ -118,7 +110,7 @@ class ShiftEx final : public Algorithm {
     if (policy != TestPolicy::nearest_signature || !encoder_) {
       return nullptr;
     }
-    const View view = some_of(context.data, options_.samples, context.rng.derive("embeddings"));
+    const View view = some_of(context.data, most_samples(), context.rng.derive("embeddings"));
     const std::vector<float> embeddings = embed(context.trainer, *encoder_, view);
     const std::optional<std::size_t> nearest = pool_.nearest({embeddings, static_cast<std::size_t>(width_)});
     return nearest ? make_single_model_predictor(pool_.experts()[*nearest].model) : nullptr;
@@ -136,16 +128,20 @@ class ShiftEx final : public Algorithm {
     pool_.save(out);
     out.put(encoder_);
     out.out().put(told_);
-    out.out().put(last_);
+    out.out().put(std::vector<ClientId>(trained_.begin(), trained_.end()));
+    out.out().put(present_);
   }
   void load(ModelReader& in) override {
     pool_.load(in);
     encoder_ = in.get_model();
     told_ = in.in().get_vector<ClientId>();
-    last_ = in.in().get_vector<ClientId>();
+    const auto trained = in.in().get_vector<ClientId>();
+    trained_ = {trained.begin(), trained.end()};
+    present_ = load_present([&](ClientId client) { return trained_.contains(client); }, in);
   }
 
  private:
+  [[nodiscard]] std::size_t most_samples() const { return static_cast<std::size_t>(options_.samples); }
   [[nodiscard]] bool trains(Round round, int phase) const { return phase == phases(round) - 1; }
   [[nodiscard]] Message look_for_shift(ClientContext& context, const Message& received) const;
   void read_shifts(const std::map<ClientId, Message>& answers);
@@ -158,9 +154,10 @@ class ShiftEx final : public Algorithm {
   int classes_ = 0;
   int width_ = 1;
   ExpertPool pool_;
-  ParametersPtr encoder_;       ///< frozen: embeddings of different encoders cannot be compared
-  std::vector<ClientId> told_;  ///< who knows the bandwidth, sorted
-  std::vector<ClientId> last_;  ///< who trained in the last round
+  ParametersPtr encoder_;          ///< frozen: embeddings of different encoders cannot be compared
+  std::vector<ClientId> told_;     ///< who knows the bandwidth, sorted
+  std::set<ClientId> trained_;     ///< everybody who ever trained
+  std::vector<ClientId> present_;  ///< who trained last
 };
 
 /// The first embeddings always go to the server; later ones where the window is new and unlike the one before.
@@ -176,12 +173,13 @@ Message ShiftEx::look_for_shift(ClientContext& context, const Message& received)
   if (!introduced && state.integer("window") == context.window) {
     return {};
   }
-  const View view = some_of(context.train, options_.samples, context.rng.derive("embeddings"));
+  const View view = some_of(context.train, most_samples(), context.rng.derive("embeddings"));
   Floats embeddings = embed(context.trainer, *state.model("encoder"), view);
   Floats counts = class_counts(context.train, classes_);
+  const auto samples = static_cast<std::int64_t>(context.train.size());
   Message answer;
   if (introduced) {
-    answer.values = {{"embeddings", embeddings}, {"classes", counts}};
+    answer.values = {{"embeddings", embeddings}, {"classes", counts}, {"num_examples", Ints{samples}}};
   } else {
     const auto width = static_cast<std::size_t>(width_);
     const RowsView now{embeddings, width};
@@ -192,8 +190,10 @@ Message ShiftEx::look_for_shift(ClientContext& context, const Message& received)
     const bool inputs = squared_mmd(now, before, bandwidth) > threshold;
     const bool labels = jensen_shannon(doubles(counts), doubles(state.floats("classes"))) > options_.label_threshold;
     if (inputs || labels) {
-      answer.values = {
-          {"embeddings", embeddings}, {"classes", counts}, {"threshold", Floats{static_cast<float>(threshold)}}};
+      answer.values = {{"embeddings", embeddings},
+                       {"classes", counts},
+                       {"num_examples", Ints{samples}},
+                       {"threshold", Floats{static_cast<float>(threshold)}}};
     }
   }
   state.values["window"] = Ints{context.window};
@@ -215,13 +215,15 @@ void ShiftEx::check_answer(Round round, int phase, ClientId client, const Messag
     }
     answer.floats("threshold", 1, 0);
   }
-  answer.rows("embeddings", static_cast<std::size_t>(width_), 1, static_cast<std::size_t>(options_.samples));
+  const auto width = static_cast<std::size_t>(width_);
+  const Floats& rows = answer.rows("embeddings", width, 1, static_cast<std::size_t>(options_.samples));
   answer.floats("classes", static_cast<std::size_t>(classes_), 0);
+  answer.examples(static_cast<std::int64_t>(rows.size() / width));
 }
 
 LatentMemory ShiftEx::read_memory(const Message& answer) const {
   const Floats& embeddings = answer.floats("embeddings");
-  return {embeddings, static_cast<std::int64_t>(embeddings.size()) / width_, doubles(answer.floats("classes"))};
+  return {embeddings, answer.integer("num_examples"), doubles(answer.floats("classes"))};
 }
 
 void ShiftEx::read_shifts(const std::map<ClientId, Message>& answers) {
@@ -238,19 +240,23 @@ void ShiftEx::read_shifts(const std::map<ClientId, Message>& answers) {
       shifted[client] = {read_memory(answer), static_cast<double>(answer.floats("threshold").front())};
     }
   }
-  pool_.introduce(fresh);
+  pool_.introduce(fresh, parallel_);
   pool_.reassign(shifted, parallel_);
 }
 
 void ShiftEx::aggregate(const std::map<ClientId, Message>& answers) {
   std::vector<std::vector<ParametersPtr>> models(pool_.experts().size());
   std::vector<std::vector<std::int64_t>> counts(pool_.experts().size());
-  last_.clear();
+  std::vector<ClientId> present;
   for (const auto& [client, answer] : answers) {
     const std::size_t expert = pool_.expert_of(client);
     models[expert].push_back(answer.model("model"));
     counts[expert].push_back(answer.integer("num_examples"));
-    last_.push_back(client);
+    present.push_back(client);
+    trained_.insert(client);
+  }
+  if (!present.empty()) {
+    present_ = std::move(present);
   }
   for (std::size_t e = 0; e < models.size(); ++e) {
     if (!models[e].empty()) {  // an expert that nobody uses now stays as it is, for those who return

@@ -72,6 +72,14 @@ std::vector<double> losses_of(std::span<const float> all, const View& view) {
   return losses;
 }
 
+std::vector<const Parameters*> borrowed(std::span<const ParametersPtr> models) {
+  std::vector<const Parameters*> pointers;
+  for (const ParametersPtr& model : models) {
+    pointers.push_back(model.get());
+  }
+  return pointers;
+}
+
 void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
   require(options.batch_size >= 1, ErrorCode::invalid_config, "[training] batch_size must be >= 1, got {}",
           options.batch_size);
@@ -196,23 +204,33 @@ Activations Trainer::forward(const Parameters& params, const Batch& batch, Laten
 }
 
 Tally Trainer::evaluate(const Parameters& params, const View& view) {
-  if (view.samples->multi_label()) {
-    return evaluate_multi_label(params, view);
-  }
-  Tally total;
-  for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
-    assemble_(batch_, view, items, engine_.layout());
-    const Activations out = forward(params, batch_, Latent::penultimate);
-    total += tally_logits(out.logits, out.classes, batch_.labels);
-  });
-  return total;
+  const Parameters* const model = &params;
+  return tallies_of(std::span(&model, 1), view).front();
 }
 
-/// The ranking of all samples cannot be summed up from batches.
-Tally Trainer::evaluate_multi_label(const Parameters& params, const View& view) {
-  const std::vector<float> all = probabilities(params, view);
-  const std::size_t classes = all.size() / std::max<std::size_t>(view.size(), 1);
-  return tally_multi_label(all, static_cast<int>(std::max<std::size_t>(classes, 1)), targets_of(view));
+std::vector<Tally> Trainer::evaluate(std::span<const ParametersPtr> models, const View& view) {
+  return tallies_of(borrowed(models), view);
+}
+
+std::vector<Tally> Trainer::tallies_of(std::span<const Parameters* const> models, const View& view) {
+  std::vector<Tally> totals(models.size());
+  if (view.samples->multi_label()) {  // the ranking of all samples cannot be summed up from batches
+    const std::vector<float> targets = targets_of(view);
+    const std::vector<std::vector<float>> all = probabilities_of(models, view);
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      const std::size_t classes = all[m].size() / std::max<std::size_t>(view.size(), 1);
+      totals[m] = tally_multi_label(all[m], static_cast<int>(std::max<std::size_t>(classes, 1)), targets);
+    }
+    return totals;
+  }
+  for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
+    assemble_(batch_, view, items, engine_.layout());
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      const Activations out = forward(*models[m], batch_, Latent::penultimate);
+      totals[m] += tally_logits(out.logits, out.classes, batch_.labels);
+    }
+  });
+  return totals;
 }
 
 void Trainer::latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use) {
@@ -249,12 +267,8 @@ std::vector<double> Trainer::losses(const Parameters& params, const View& view) 
 }
 
 std::vector<std::vector<double>> Trainer::losses(std::span<const ParametersPtr> models, const View& view) {
-  std::vector<const Parameters*> borrowed;
-  for (const ParametersPtr& model : models) {
-    borrowed.push_back(model.get());
-  }
   std::vector<std::vector<double>> losses;
-  for (const std::vector<float>& probabilities : probabilities_of(borrowed, view)) {
+  for (const std::vector<float>& probabilities : probabilities_of(borrowed(models), view)) {
     losses.push_back(losses_of(probabilities, view));
   }
   return losses;

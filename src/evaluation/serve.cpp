@@ -39,15 +39,16 @@ Candidates personal_predictors(const Algorithm& algorithm, const TestContext& co
   return candidates;
 }
 
-/// The share of all clients that is in each cluster; empty where nobody is.
+/// The share of the last round's clients that is in each cluster; empty where nobody is.
 std::vector<double> expected_shares(const ClusterView& view) {
-  std::vector<double> expected(view.shares.empty() ? 0 : view.models.size());
-  for (const auto& [client, shares] : view.shares) {
+  std::vector<double> expected(view.present.empty() ? 0 : view.models.size());
+  for (const ClientId client : view.present) {
+    const std::vector<double>& shares = view.shares.at(client);
     require(shares.size() == view.models.size(), ErrorCode::internal,
             "[serve] client {} must have a share of each of {} models, got {}", to_index(client), view.models.size(),
             shares.size());
     for (std::size_t m = 0; m < shares.size(); ++m) {
-      expected[m] += shares[m] / static_cast<double>(view.shares.size());
+      expected[m] += shares[m] / static_cast<double>(view.present.size());
     }
   }
   return expected;

@@ -65,12 +65,26 @@ TEST_F(MixtureTest, TheLightestVectorGoesFirst) {
   EXPECT_NEAR(mixture.shares()[1], heavy, 0.01);
 }
 
+// Alone the source has all of the mixture whatever its weight; what became of that shows when the next vector comes.
 TEST_F(MixtureTest, WeightsStayWhileTheSourceIsAlone) {
-  VectorMixture mixture(channels);
-  ColaOptions still;
-  still.offset_learning_rate = 0;
-  mixture.step(std::vector<float>{1, 1, 1, 1}, still);
-  EXPECT_EQ(mixture.values(), channels.identity());
+  ColaOptions only_weights;
+  only_weights.offset_learning_rate = 0;
+  only_weights.weight_decay = 0.9;
+  std::vector<float> vector = channels.identity();
+  vector[1] += 1;
+  const auto shares_after = [&](int steps_alone) {
+    VectorMixture mixture(channels);
+    mixture.add(vector, 0);
+    mixture.step(std::vector<float>{0, 2, 0, 0}, only_weights);  // the source gains
+    mixture.evict();
+    for (int i = 0; i < steps_alone; ++i) {
+      mixture.step(std::vector<float>{1, 1, 1, 1}, only_weights);
+    }
+    mixture.add(vector, 0);
+    return mixture.shares();
+  };
+  EXPECT_GT(shares_after(0)[0], 0.51);
+  EXPECT_EQ(shares_after(20), shares_after(0));
 }
 
 TEST_F(MixtureTest, WeightsStepAgainstTheSlope) {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 
+#include "tests/expect_error.h"
 #include "tests/toy_engine.h"
 
 namespace feroma {
@@ -43,12 +45,23 @@ class Driver {
         }
         WindowMerits& own = merits[client][w];
         own.count = kSamples;
+        own.guess = 0.1 * kSamples;
         for (const int model : candidates) {
           own.sums.push_back(rate(model, to_index(client), w) * kSamples);
         }
       }
     }
     pool.advance(candidates, windows_, merits);
+  }
+
+  /// One client comes within the step that is under way.
+  void join(std::uint32_t client, int window, const Rate& rate) {
+    const std::vector<int> candidates = pool.candidates_now();
+    WindowMerits own{kSamples, {}};
+    for (const int model : candidates) {
+      own.sums.push_back(rate(model, client, window) * kSamples);
+    }
+    pool.join(candidates, {{ClientId{client}, window}}, {{ClientId{client}, {{window, own}}}});
   }
 
   /// The model of every client's newest window.
@@ -270,6 +283,143 @@ TEST(DriftPool, AClientThatReturnsToAnOldConceptReturnsToItsModel) {
   }
   EXPECT_EQ(driver.current(), (Ids{0, 0, 0, 0}));
   EXPECT_EQ(driver.pool.windows_of(ClientId{3}), (std::map<int, int>{{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 0}}));
+}
+
+TEST(DriftPool, AStepBeginsWhereAKnownClientReachesANewWindow) {
+  Driver driver(variant(FedDriftVariant::F));
+  EXPECT_FALSE(driver.pool.begins_step({}));
+  EXPECT_FALSE(driver.pool.begins_step({{ClientId{9}, 0}})) << "a newcomer";
+  EXPECT_FALSE(driver.pool.begins_step({{ClientId{9}, 3}})) << "a newcomer with data that nobody has yet";
+  EXPECT_TRUE(driver.pool.begins_step({{ClientId{9}, 3}, {ClientId{0}, 1}}));
+  driver.step(two_concepts);
+  EXPECT_FALSE(driver.pool.begins_step({{ClientId{0}, 1}})) << "it is late";
+  EXPECT_TRUE(driver.pool.begins_step({{ClientId{0}, 2}}));
+}
+
+TEST(DriftPool, WhoComesWithinAStepTakesTheBestModelAndChangesNothingElse) {
+  Driver driver(variant(FedDriftVariant::F));
+  driver.step(two_concepts);
+  const Ids before = driver.current();
+  const auto models = driver.pool.models();
+  driver.join(7, 1, [](int model, std::uint32_t, int) { return model == 2 ? 0.3 : 0.2; });
+  EXPECT_EQ(driver.pool.windows_of(ClientId{7}), (std::map<int, int>{{1, 2}}));
+  EXPECT_EQ(driver.current(), before);
+  EXPECT_EQ(driver.pool.models(), models) << "nothing merges, though all do as badly";
+  EXPECT_EQ(driver.pool.current_models().size(), 5U);
+  EXPECT_FALSE(driver.pool.begins_step({{ClientId{7}, 1}}));
+}
+
+TEST(DriftPool, WhoComesBackWithinAStepHasNotDrifted) {
+  FedDriftOptions options = variant(FedDriftVariant::C);
+  options.pool = 10;
+  Driver driver(options);
+  driver.step(always_good);
+  driver.join(2, 5, [](int, std::uint32_t, int) { return 0.1; });
+  EXPECT_EQ(driver.pool.models().size(), 1U);
+  EXPECT_EQ(driver.pool.windows_of(ClientId{2}).at(5), 0);
+}
+
+TEST(DriftPool, IsolationHoldsWithinTheStep) {
+  FedDriftOptions options = variant(FedDriftVariant::C);
+  options.pool = 10;
+  Driver driver(options);
+  driver.step(swapped_half);
+  driver.step(swapped_half);
+  EXPECT_EQ(driver.pool.candidates_now(), (Ids{0})) << "the new models are their clients' own";
+  EXPECT_EQ(driver.pool.candidates(), (Ids{0, 1, 2}));
+  driver.join(7, 2, always_good);
+  EXPECT_EQ(driver.pool.windows_of(ClientId{7}).at(2), 0);
+  driver.join(3, 6, always_good);  // it has one of them
+  EXPECT_EQ(driver.pool.windows_of(ClientId{3}).at(6), 2);
+}
+
+// All models do as badly on all data, so they cannot be told apart; a guess gets 0.1.
+TEST(DriftPool, ModelsThatHaveLearnedNothingMergeUnlessSkillIsNeeded) {
+  const auto models_left = [](double needs, double rate) {
+    FedDriftOptions options;
+    options.merge_needs = needs;
+    Driver driver(options);
+    driver.step([&](int, std::uint32_t, int) { return rate; });
+    return driver.pool.models().size();
+  };
+  EXPECT_EQ(models_left(0, 0.15), 1U);
+  EXPECT_EQ(models_left(0.1, 0.15), 4U);
+  EXPECT_EQ(models_left(0.1, 0.25), 1U);
+  EXPECT_EQ(models_left(0.2, 0.25), 4U);
+}
+
+TEST(DriftPool, RefusesAStateThatDoesNotFitTogether) {
+  const auto read = [](const std::function<void(ModelWriter&)>& write) {
+    ArchiveWriter archive;
+    ModelWriter writer(archive);
+    write(writer);
+    DriftPool pool({}, model_of(0));
+    ArchiveReader reader(archive.bytes(), "state");
+    ModelReader models(reader, make_layout(test::toy_model({1, 2, 2}, 2)));
+    pool.load(models);
+    return pool.models().size();
+  };
+  const auto put = [](ModelWriter& out, std::initializer_list<int> values) {
+    for (const int value : values) {
+      out.out().put<std::int32_t>(value);
+    }
+  };
+  const auto refuses = [&](std::string_view part, const std::function<void(ModelWriter&)>& write) {
+    expect_error(ErrorCode::invalid_data, part, [&] { return read(write); });
+  };
+  /// Steps 2, window 1, next model 3; one model; clients to come.
+  const auto head = [&](ModelWriter& out, int model, int used, std::uint64_t members) {
+    put(out, {2, 1, 3});
+    out.out().put<std::uint64_t>(1);
+    put(out, {model, used});
+    out.put(model_of(1));
+    out.out().put(members);
+  };
+  const auto member = [&](ModelWriter& out, double merit, std::uint64_t windows) {
+    out.out().put(ClientId{4});
+    out.out().put(true);
+    out.out().put(merit);
+    put(out, {0});
+    out.out().put(windows);
+  };
+  EXPECT_EQ(read([&](ModelWriter& out) {
+              head(out, 2, 1, 1);
+              member(out, 0.5, 2);
+              put(out, {0, 2, 1, 2});
+            }),
+            1U);
+  refuses("time steps must be >= 0, got -1", [&](ModelWriter& out) { put(out, {-1, 0, 0}); });
+  refuses("the window reached must be >= 0, got -2", [&](ModelWriter& out) { put(out, {1, -2, 0}); });
+  refuses("there must be models from the first step on, got 0", [&](ModelWriter& out) {
+    put(out, {1, 0, 0});
+    out.out().put<std::uint64_t>(0);
+  });
+  refuses("numbers of their own below the next, got 3", [&](ModelWriter& out) { head(out, 3, 1, 0); });
+  refuses("chosen in a step so far, got 7", [&](ModelWriter& out) { head(out, 2, 7, 0); });
+  refuses("a merit must be finite", [&](ModelWriter& out) {
+    head(out, 2, 1, 1);
+    member(out, std::nan(""), 1);
+  });
+  refuses("a client must have a window, got 0", [&](ModelWriter& out) {
+    head(out, 2, 1, 1);
+    member(out, 0.5, 0);
+  });
+  refuses("belong to a model that exists, got 1", [&](ModelWriter& out) {
+    head(out, 2, 1, 1);
+    member(out, 0.5, 1);
+    put(out, {0, 1});
+  });
+  refuses("windows must be >= 0, each once, got 0", [&](ModelWriter& out) {
+    head(out, 2, 1, 1);
+    member(out, 0.5, 2);
+    put(out, {0, 2, 0, 2});
+  });
+  refuses("a client must be there once, got 4", [&](ModelWriter& out) {
+    head(out, 2, 1, 2);
+    member(out, 0.5, 1);
+    put(out, {0, 2});
+    member(out, 0.5, 1);
+  });
 }
 
 TEST(DriftPool, SavedAndLoadedItIsTheSame) {

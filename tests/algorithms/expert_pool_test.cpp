@@ -31,7 +31,7 @@ class Experts : public testing::Test {
     for (std::uint32_t k = 0; k < 4; ++k) {
       clients[ClientId{k}] = data_around(0, k);
     }
-    pool.introduce(clients);
+    pool.introduce(clients, in_turn);
   }
   void shift(const std::map<std::uint32_t, LatentMemory>& clients) {
     std::map<ClientId, ShiftReport> shifted;
@@ -104,7 +104,7 @@ TEST_F(Experts, AreNoMoreThanAllowed) {
   options.experts = 2;
   begin(options);
   shift({{0, data_around(2, 10)}});
-  shift({{1, data_around(-9, 11)}, {2, data_around(1.9, 12)}});
+  shift({{1, data_around(-3, 11)}, {2, data_around(1.9, 12)}});
   EXPECT_EQ(pool.experts().size(), 2U);
   EXPECT_EQ(assigned(), (Numbers{1, 0, 1, 0}));  // the nearest of those there are
 }
@@ -144,7 +144,7 @@ TEST_F(Experts, WithUnlikeWeightsStayApart) {
 TEST_F(Experts, NewcomersJoinTheNearest) {
   begin();
   shift({{2, data_around(2, 12)}, {3, data_around(2, 13)}});
-  pool.introduce({{ClientId{7}, data_around(2, 17)}, {ClientId{8}, data_around(-1, 18)}});
+  pool.introduce({{ClientId{7}, data_around(2, 17)}, {ClientId{8}, data_around(-1, 18)}}, in_turn);
   EXPECT_EQ(pool.expert_of(ClientId{7}), 1U);
   EXPECT_EQ(pool.expert_of(ClientId{8}), 0U);
   EXPECT_EQ(pool.expert_of(ClientId{99}), 0U);
@@ -202,6 +202,59 @@ TEST(LatentMemory, KeepsEveryRowWithTheSameChance) {
   for (const int count : kept) {
     EXPECT_NEAR(count, 2000, 150);  // 6000 in all; four deviations of a binomial
   }
+}
+
+// A sub-sample of 20 rows that stands for 900 samples beside one of 20 that stands for 100: nine rows in ten are its.
+TEST(LatentMemory, CountsWhatASubSampleStandsFor) {
+  int kept = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    LatentMemory memory{std::vector<float>(20, 0.0F), 100, {1}};
+    memory.add({std::vector<float>(20, 1.0F), 900, {1}}, 1, 20, rng);
+    EXPECT_EQ(memory.embeddings.size(), 20U);
+    EXPECT_EQ(memory.seen, 1000);
+    kept += static_cast<int>(std::count(memory.embeddings.begin(), memory.embeddings.end(), 1.0F));
+  }
+  EXPECT_NEAR(kept, 3600, 80);  // 4000 in all; four deviations of a binomial
+}
+
+TEST(LatentMemory, KeepsAllThatFitAndRowsWhole) {
+  Rng rng(1);
+  LatentMemory memory{{1, 2, 3, 4}, 2, {1, 1}};
+  memory.add({{5, 6}, 1, {1, 0}}, 2, 3, rng);
+  EXPECT_EQ(memory.embeddings, (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  memory.add({{7, 8}, 1, {1, 0}}, 2, 2, rng);
+  ASSERT_EQ(memory.embeddings.size(), 4U);
+  for (std::size_t row = 0; row < 2; ++row) {  // a row stays in one piece
+    EXPECT_EQ(memory.embeddings[2 * row + 1], memory.embeddings[2 * row] + 1);
+  }
+}
+
+// Every comparison is a task of its own, so that the order of the tasks changes nothing and no thread waits for all.
+TEST_F(Experts, AreTheSameInWhateverOrderTheWorkIsDone) {
+  std::size_t most_tasks = 0;
+  const Parallel backwards = [&](std::size_t count, const std::function<void(std::size_t)>& task) {
+    most_tasks = std::max(most_tasks, count);
+    for (std::size_t i = count; i-- > 0;) {
+      task(i);
+    }
+  };
+  const auto state_of = [&](const Parallel& parallel) {
+    begin();
+    pool.reassign({{ClientId{1}, {data_around(2, 12), kThreshold}}, {ClientId{2}, {data_around(-2, 13), kThreshold}}},
+                  parallel);
+    most_tasks = 0;
+    pool.introduce({{ClientId{7}, data_around(2, 17)}, {ClientId{8}, data_around(-1, 18)}}, parallel);
+    ArchiveWriter archive;
+    ModelWriter writer(archive);
+    pool.save(writer);
+    return archive.take();
+  };
+  const Bytes in_order = state_of(in_turn);
+  EXPECT_EQ(most_tasks, 0U);
+  EXPECT_EQ(state_of(backwards), in_order);
+  EXPECT_EQ(most_tasks, 3U) << "one for each expert";
+  EXPECT_EQ(pool.experts().size(), 3U);
 }
 
 TEST(WeightCosine, IsOneForAModelItselfAndLeavesStatisticsOut) {

@@ -193,6 +193,21 @@ TEST(FedEm, AveragesByExamplesAndNotByShares) {
   EXPECT_EQ(algorithm->clusters()->shares.at(ClientId{1}), (std::vector<double>{0.25, 0.75}));
 }
 
+TEST(FedEm, AnAbsentClientKeepsItsSharesAlsoAfterLoading) {
+  const TwoConcepts toy;
+  const auto algorithm = make_fedem({.components = 2});
+  algorithm->init(toy.server());
+  uplink(*algorithm, {{ClientId{0}, answer_with(toy.spec(), 1, {1, 0}, 30)},
+                      {ClientId{1}, answer_with(toy.spec(), 5, {0.25F, 0.75F}, 10)}});
+  uplink(*algorithm, {{ClientId{0}, answer_with(toy.spec(), 1, {0.5F, 0.5F}, 30)}});
+  const std::map<ClientId, std::vector<double>> shares{{ClientId{0}, {0.5, 0.5}}, {ClientId{1}, {0.25, 0.75}}};
+  test::expect_view(*algorithm, shares, {ClientId{0}});
+  const auto other = make_fedem({.components = 2});
+  other->init(toy.server());
+  test::copy_state(*algorithm, *other, toy.spec());
+  test::expect_view(*other, shares, {ClientId{0}});
+}
+
 Floats label_counts(std::size_t components, std::size_t label, float count) {
   Floats mass(components * 10);
   mass[label] = count;

@@ -141,6 +141,19 @@ TEST(Fesem, AnEmptyCentreIsKeptOrZeroed) {
   }
 }
 
+TEST(Fesem, AnAbsentClientKeepsItsClusterAlsoAfterLoading) {
+  const TwoConcepts toy;
+  const auto algorithm = with_three_centres(toy, {});
+  uplink(*algorithm, {{ClientId{1}, trained(constant_model(toy.spec(), 3.9F))}});
+  const std::map<ClientId, std::vector<double>> shares{
+      {ClientId{0}, {1, 0, 0}}, {ClientId{1}, {0, 0, 1}}, {ClientId{2}, {0, 0, 1}}};
+  test::expect_view(*algorithm, shares, {ClientId{1}});
+  const auto other = make_fesem({});
+  other->init(toy.server());
+  test::copy_state(*algorithm, *other, toy.spec());
+  test::expect_view(*other, shares, {ClientId{1}});
+}
+
 TEST(Fesem, AClientThatMovesBringsItsTrainingOrLosesIt) {
   const TwoConcepts toy;
   const std::map<ClientId, Message> answers{{ClientId{0}, trained(constant_model(toy.spec(), 0.9F))},
@@ -270,7 +283,8 @@ TEST(Fesem, WorksWithAFewClientsARoundAndNewcomers) {
   ToyRun run(scenario);
   RoundLoop loop = run.loop("name = 'fesem'");
   test::play_all(loop);
-  EXPECT_EQ(loop.algorithm().clusters()->shares.size(), 3U);
+  EXPECT_EQ(loop.algorithm().clusters()->present.size(), 3U);
+  EXPECT_EQ(loop.algorithm().clusters()->shares.size(), 6U) << "each has been here once";
   EXPECT_GT(loop.evaluate().accuracy, 0);
 }
 

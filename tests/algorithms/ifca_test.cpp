@@ -57,7 +57,7 @@ TEST(Ifca, EqualModelsAreChosenByNumber) {
   EXPECT_EQ(toy.answer(*algorithm, 1, 0, message_of(Models{same, same, same})).integer("cluster"), 0);
 }
 
-TEST(Ifca, OnlyChosenModelsChange) {
+TEST(Ifca, ChosenModelsBecomeMeansAndOthersAreKeptOrZeroed) {
   const TwoConcepts toy;
   for (const EmptyCluster empty : {EmptyCluster::keep, EmptyCluster::zero}) {
     const auto algorithm = make_ifca({.empty = empty});
@@ -75,6 +75,20 @@ TEST(Ifca, OnlyChosenModelsChange) {
     EXPECT_EQ(view.shares.size(), 2U);
     EXPECT_EQ(view.shares.at(ClientId{4}), (std::vector<double>{0, 1, 0}));
   }
+}
+
+TEST(Ifca, AnAbsentClientKeepsItsClusterAlsoAfterLoading) {
+  const TwoConcepts toy;
+  const auto algorithm = make_ifca({});
+  algorithm->init(toy.server());
+  uplink(*algorithm, {{ClientId{0}, trained(constant_model(toy.spec(), 1), 1)},
+                      {ClientId{4}, trained(constant_model(toy.spec(), 5), 2)}});
+  uplink(*algorithm, {{ClientId{4}, trained(constant_model(toy.spec(), 5), 0)}});
+  test::expect_view(*algorithm, {{ClientId{0}, {0, 1, 0}}, {ClientId{4}, {1, 0, 0}}}, {ClientId{4}});
+  const auto other = make_ifca({});
+  other->init(toy.server());
+  test::copy_state(*algorithm, *other, toy.spec());
+  test::expect_view(*other, {{ClientId{0}, {0, 1, 0}}, {ClientId{4}, {1, 0, 0}}}, {ClientId{4}});
 }
 
 TEST(Ifca, ARoundInWhichEverybodyDroppedChangesNothing) {

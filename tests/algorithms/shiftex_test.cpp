@@ -137,7 +137,7 @@ TEST(ShiftEx, CostsOneModelEachWayAndEmbeddings) {
   RoundLoop loop = run.loop("name = 'shiftex'\nsamples = 10");
   const auto model = static_cast<std::int64_t>(4 * make_layout(run.model)->size);
   const int width = latent_size(run.model, Latent::penultimate);
-  const std::int64_t report = 4 * (10 * width + 10);  // embeddings and class counts
+  const std::int64_t report = 4 * (10 * width + 10) + 8;  // embeddings, class counts, and what they were drawn from
   const RoundRecord first = loop.play_round();
   EXPECT_EQ(first.bytes_down, 8 * model);
   EXPECT_EQ(first.bytes_up, 8 * (model + 8));
@@ -166,7 +166,13 @@ TEST(ShiftEx, WorksWhereClientsComeAndGo) {
   ToyRun run(scenario);
   RoundLoop loop = run.loop("name = 'shiftex'");
   test::play_all(loop);
-  EXPECT_EQ(loop.algorithm().clusters()->shares.size(), 4U);
+  EXPECT_EQ(loop.algorithm().clusters()->present.size(), 4U);
+  EXPECT_EQ(loop.algorithm().clusters()->shares.size(), 8U) << "each has been here once";
+  EXPECT_TRUE(loop.evaluate().accuracy_known);
+  RoundLoop other = run.loop("name = 'shiftex'");
+  other.load(loop.save(), "checkpoint");
+  EXPECT_EQ(other.algorithm().clusters()->shares, loop.algorithm().clusters()->shares);
+  EXPECT_EQ(other.algorithm().clusters()->present, loop.algorithm().clusters()->present);
 }
 
 TEST(ShiftEx, ResumesWithExpertsAndMemories) {
@@ -221,10 +227,13 @@ TEST_F(ShiftExAnswers, MustFitWhatWasAsked) {
   refuses("finite", 0, {{{"embeddings", broken}, {"classes", Floats{1, 1}}}});
   refuses("client 7's classes must", 0, {{{"embeddings", rows}, {"classes", Floats{1}}}});
   refuses("client 7's classes must", 0, {{{"embeddings", rows}, {"classes", Floats{1, -1}}}});
-  answer(2, 0, {{{"embeddings", rows}, {"classes", Floats{1, 1}}}});
-  refuses("threshold", 0, {{{"embeddings", rows}, {"classes", Floats{1, 1}}}});
-  refuses("client 7's threshold must be >= 0, got -1", 0,
-          {{{"embeddings", rows}, {"classes", Floats{1, 1}}, {"threshold", Floats{-1}}}});
+  Message whole{{{"embeddings", rows}, {"classes", Floats{1, 1}}, {"num_examples", Ints{1}}}};
+  refuses("client 7's num_examples must be >= 2, got 1", 0, whole);
+  whole.values["num_examples"] = Ints{2};
+  answer(2, 0, whole);
+  refuses("threshold", 0, whole);
+  whole.values["threshold"] = Floats{-1};
+  refuses("client 7's threshold must be >= 0, got -1", 0, whole);
   const ParametersPtr model = algorithm->downlink(2, 1, ClientId{7}).model("model");
   refuses("client 7's num_examples must be >= 1, got 0", 1, {{{"model", model}, {"num_examples", Ints{0}}}});
   Parameters infinite = model->clone();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <memory>
 #include <numeric>
@@ -135,6 +137,24 @@ inline ParametersPtr says(const ModelSpec& spec, std::size_t favourite, float st
 }
 
 inline std::vector<float> bits(const ParametersPtr& model) { return {model->values().begin(), model->values().end()}; }
+
+/// What one algorithm saves, loaded by another of the same kind.
+inline void copy_state(const Algorithm& from, Algorithm& to, const ModelSpec& spec) {
+  ArchiveWriter archive;
+  ModelWriter writer(archive);
+  from.save(writer);
+  ArchiveReader reader(archive.bytes(), "state");
+  ModelReader models(reader, make_layout(spec));
+  to.load(models);
+  reader.expect_end();
+}
+
+inline void expect_view(const Algorithm& algorithm, const std::map<ClientId, std::vector<double>>& shares,
+                        const std::vector<ClientId>& present) {
+  const ClusterView view = *algorithm.clusters();
+  EXPECT_EQ(view.shares, shares);
+  EXPECT_EQ(view.present, present);
+}
 
 /// What a round costs a LeNet-5 client with eight pictures.
 struct RoundCost {

@@ -253,6 +253,26 @@ TEST_F(TrainerTest, LossesOfSeveralModelsAreThoseOfEach) {
   EXPECT_EQ(together[1], together[0]);
 }
 
+TEST_F(TrainerTest, ScoresOfSeveralModelsAreThoseOfEach) {
+  Parameters other = two_parameters();
+  other.values()[0] = 3;
+  const std::vector<ParametersPtr> models{share(two_parameters()), share(std::move(other))};
+  const View view = view_of(300);
+  const auto together = trainer_.evaluate(models, view);
+  ASSERT_EQ(together.size(), 2U);
+  // Both models see a batch before the next one is put together.
+  ASSERT_EQ(engine_.batches.size(), 4U);
+  EXPECT_EQ(engine_.batches[0], engine_.batches[1]);
+  EXPECT_NE(engine_.batches[1], engine_.batches[2]);
+  EXPECT_EQ(trainer_.passes().forward, 600);
+  for (std::size_t m = 0; m < 2; ++m) {
+    const Tally alone = trainer_.evaluate(*models[m], view);
+    EXPECT_EQ(together[m].count, alone.count);
+    EXPECT_EQ(together[m].correct, alone.correct);
+    EXPECT_EQ(together[m].loss_sum, alone.loss_sum);
+  }
+}
+
 TEST_F(TrainerTest, EditGradientSeesTheParametersAndChangesTheStep) {
   Parameters params = two_parameters();
   params.values()[0] = 8.0F;

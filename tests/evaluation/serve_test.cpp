@@ -68,6 +68,7 @@ class ServeTest : public testing::Test {
 TEST_F(ServeTest, ClustersAreWeightedByTheClientsInThem) {
   holder.view = {{says(0), says(1), says(2)}, {}};
   holder.view->shares = {{ClientId{0}, {0, 1, 0}}, {ClientId{1}, {1, 0, 0}}, {ClientId{2}, {0.5, 0.5, 0}}};
+  holder.view->present = {ClientId{0}, ClientId{1}, ClientId{2}};
   for (const TestPolicy policy : {TestPolicy::native, TestPolicy::cluster_expectation}) {
     const std::vector<float> row = first_row(policy);
     EXPECT_NEAR(row[0], 0.5, 1e-6);
@@ -79,8 +80,15 @@ TEST_F(ServeTest, ClustersAreWeightedByTheClientsInThem) {
   EXPECT_TRUE(first_row(TestPolicy::nearest_signature).empty());
 }
 
+TEST_F(ServeTest, AnAbsentClientIsServedAsItWasAndCountsForNobodyElse) {
+  holder.view = {{says(0), says(1)}, {{ClientId{0}, {0, 1}}, {ClientId{1}, {1, 0}}}, {ClientId{1}}};
+  EXPECT_NEAR(first_row(TestPolicy::known_association)[1], 1, 1e-6);
+  EXPECT_NEAR(first_row(TestPolicy::cluster_expectation)[0], 1, 1e-6);
+  EXPECT_NEAR(first_row(TestPolicy::cluster_expectation)[1], 0, 1e-6);
+}
+
 TEST_F(ServeTest, AClientThatIsInNoClusterIsNotServedAsItself) {
-  holder.view = {{says(0)}, {{ClientId{7}, {1.0}}}};
+  holder.view = {{says(0)}, {{ClientId{7}, {1.0}}}, {ClientId{7}}};
   EXPECT_TRUE(first_row(TestPolicy::known_association).empty());
   EXPECT_FALSE(first_row(TestPolicy::native).empty());
 }
@@ -100,7 +108,7 @@ TEST_F(ServeTest, PersonalModelsSpeakForStrangersTogether) {
 }
 
 TEST_F(ServeTest, FewLabelsChooseTheModelThatFitsThem) {
-  holder.view = {{says(0), says(1)}, {{ClientId{0}, {1.0, 0.0}}}};
+  holder.view = {{says(0), says(1)}, {{ClientId{0}, {1.0, 0.0}}}, {ClientId{0}}};
   View ones = shard.few_labels;
   std::erase_if(ones.items, [&](const ViewItem& item) {
     View single = shard.few_labels;

@@ -47,7 +47,8 @@ enum class TestPolicy {
 /// The models a clustering method holds, and how much of each a training client uses (shares sum to 1).
 struct ClusterView {
   std::vector<ParametersPtr> models;
-  std::map<ClientId, std::vector<double>> shares;  ///< of the clients of the last round
+  std::map<ClientId, std::vector<double>> shares;  ///< the last that are known, of everybody who ever answered
+  std::vector<ClientId> present = {};              ///< who answered in the last round with answers; they have shares
 };
 
 /// What training clients remember, by client; for policies that serve one of them or ask all of them.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -55,9 +56,10 @@ struct Upload {
 /// What an empty cluster's model becomes.
 [[nodiscard]] ParametersPtr emptied(const ParametersPtr& model, EmptyCluster rule);
 
-/// Which one of the models each client of the last round trained.
+/// Which one of the models each client trained when it last answered.
 using Assignment = std::map<ClientId, std::size_t>;
-[[nodiscard]] ClusterView cluster_view(const Models& models, const Assignment& assignment);
+[[nodiscard]] ClusterView cluster_view(const Models& models, const Assignment& assignment,
+                                       const std::vector<ClientId>& present);
 [[nodiscard]] std::vector<ServedModel> served_models(const Models& models);
 
 void save(const Models& models, ModelWriter& out);
@@ -65,5 +67,7 @@ void save(const Assignment& assignment, ModelWriter& out);
 /// What was not written for `count` models is an invalid_data error.
 [[nodiscard]] Models load_models(std::size_t count, ModelReader& in);
 [[nodiscard]] Assignment load_assignment(std::size_t count, ModelReader& in);
+/// Reads who answered in the last round; somebody for whom `known` does not hold is an invalid_data error.
+[[nodiscard]] std::vector<ClientId> load_present(const std::function<bool(ClientId)>& known, ModelReader& in);
 
 }  // namespace feroma

@@ -28,17 +28,23 @@ constexpr auto enum_names(FedDriftMeasure) {
 
 /**
  * FedDrift (Jothimurugesan et al., 2023): a pool of models that grows where clients' data drift and shrinks where
- * models turn out alike. A time step begins with a round in which a client has a new data window. Clients keep their
- * past windows and go on training the models these belong to.
+ * models turn out alike. A time step begins with the round in which clients that took part before reach the next data
+ * window; who comes within a step is given the model that does best on its data, without consequences for others.
+ * Clients keep their past windows and go on training the models these belong to.
+ *
+ * Models that have hardly learned do as badly on all data, so they look alike and merge. The authors train 200 rounds a
+ * step and never see that; where a step has a few rounds, `merge_needs` lets models grow until they can be told apart.
  */
 struct FedDriftOptions {
   FedDriftVariant variant = FedDriftVariant::F;
   FedDriftMeasure measure = FedDriftMeasure::accuracy;
   double delta = 0.1;
   double merge_delta = 0;
+  double merge_needs = 0;
   Linkage linkage = Linkage::complete;
   int isolation = 1;
   int pool = 0;
+  int score_batches = 21;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>
@@ -49,9 +55,13 @@ struct FedDriftOptions {
     visit("delta", self.delta, at_least(0), "a client has drifted where the best model does so much worse than before");
     visit("merge_delta", self.merge_delta, at_least(0),
           "models merge where each does at most so much worse on the other's data; 0 takes delta");
+    visit("merge_needs", self.merge_needs, at_least(0),
+          "how much better than a guess by label frequencies a model must do on its own data to merge; 0: nothing");
     visit("linkage", self.linkage, anything(), "how the distance of groups of models is measured");
     visit("isolation", self.isolation, at_least(1), "time steps before a new model may be chosen by others or merge");
     visit("pool", self.pool, at_least(0), "most models at a time; 0 takes the number of clients");
+    visit("score_batches", self.score_batches, at_least(0),
+          "most batches of a window that models are scored on; 0: all");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
   }

@@ -79,6 +79,8 @@ class Trainer {
   [[nodiscard]] Parameters with_batch_statistics(const Parameters& params, const Batch& batch);
 
   [[nodiscard]] Tally evaluate(const Parameters& params, const View& view);
+  /// The same for several models, one tally each; every batch is put together once.
+  [[nodiscard]] std::vector<Tally> evaluate(std::span<const ParametersPtr> models, const View& view);
   /// Calls `use` with the latents (rows x width) of consecutive samples and the batch they came from.
   using LatentSink = std::function<void(std::span<const float> rows, int width, const Batch& batch)>;
   void latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use);
@@ -96,7 +98,7 @@ class Trainer {
   using OrderOfEpoch = std::function<std::vector<std::uint32_t>(int epoch)>;
   std::vector<double> epochs(std::span<const Learner> learners, const View& view, const FitOptions& options,
                              const OrderOfEpoch& order_of);
-  [[nodiscard]] Tally evaluate_multi_label(const Parameters& params, const View& view);
+  [[nodiscard]] std::vector<Tally> tallies_of(std::span<const Parameters* const> models, const View& view);
   [[nodiscard]] Activations forward(const Parameters& params, const Batch& batch, Latent latent);
   /// One step on the batch at hand, which holds `items`.
   double step(const Learner& learner, std::span<const std::uint32_t> items, const FitOptions& options, Loss own_loss,
