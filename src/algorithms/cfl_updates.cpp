@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/prox.h"
 #include "feroma/aggregation/mix.h"
 
 namespace feroma {
@@ -15,15 +16,14 @@ float change_at(const CflUpdate& update, std::size_t i) {
   return update.model->values()[i] - update.start->values()[i];
 }
 
-/// Calls `use` with the place of every trained value.
+/// Calls `use` with the place of every value that is trained.
 template <class Use>
-void for_each_trained(const ParamLayout& layout, Use use) {
-  for (const Segment& segment : layout.segments) {
-    for (std::size_t i = segment.offset; segment.kind != SegmentKind::buffer && i < segment.offset + segment.size;
-         ++i) {
+void for_each_change(const CflUpdate& update, Use use) {
+  for_each_trained(update.start->layout(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
       use(i);
     }
-  }
+  });
 }
 
 double length_of(const CflUpdate& update) { return std::sqrt(update_product(update, update)); }
@@ -32,9 +32,8 @@ double length_of(const CflUpdate& update) { return std::sqrt(update_product(upda
 
 double update_product(const CflUpdate& a, const CflUpdate& b) {
   double sum = 0;
-  for_each_trained(a.start->layout(), [&](std::size_t i) {
-    sum += static_cast<double>(change_at(a, i)) * static_cast<double>(change_at(b, i));
-  });
+  for_each_change(
+      a, [&](std::size_t i) { sum += static_cast<double>(change_at(a, i)) * static_cast<double>(change_at(b, i)); });
   return sum;
 }
 
@@ -46,8 +45,7 @@ double mean_norm(const CflUpdates& updates) {
   std::vector<double> mean(updates.front().start->size());
   for (const CflUpdate& update : updates) {
     const double weight = static_cast<double>(update.num_examples) / examples;
-    for_each_trained(update.start->layout(),
-                     [&](std::size_t i) { mean[i] += weight * static_cast<double>(change_at(update, i)); });
+    for_each_change(update, [&](std::size_t i) { mean[i] += weight * static_cast<double>(change_at(update, i)); });
   }
   double squares = 0;
   for (const double value : mean) {
@@ -61,8 +59,7 @@ double size_of(const CflUpdate& update, CflNorm norm) {
     case CflNorm::l2: return length_of(update);
     case CflNorm::largest_coordinate: {
       float largest = 0;
-      for_each_trained(update.start->layout(),
-                       [&](std::size_t i) { largest = std::max(largest, std::abs(change_at(update, i))); });
+      for_each_change(update, [&](std::size_t i) { largest = std::max(largest, std::abs(change_at(update, i))); });
       return static_cast<double>(largest);
     }
   }
