@@ -131,7 +131,7 @@ TEST(FedDrift, CostsTheModelsThatAreScoredAndTrained) {
     trained += static_cast<std::int64_t>(task.values.size()) - 2;
   }
   EXPECT_EQ(step.bytes_down, 3 * (3 * model + 2 * 8) + trained * model + 3 * (2 * 8 + 2 * 8));
-  EXPECT_EQ(step.bytes_up, 3 * (8 + 3 * 2 * 4 + 2 * 8) + trained * (model + 8));
+  EXPECT_EQ(step.bytes_up, 3 * (8 + 3 * 2 * 4 + 2 * 4 + 2 * 8) + trained * (model + 8));
 }
 
 TEST(FedDrift, ScoresEveryCandidateOnEveryWindow) {
@@ -174,7 +174,7 @@ TEST(FedDrift, WaitsForModelsToLearnWhereSkillIsNeeded) {
     static_cast<void>(loop.play_round());
     return models_in(loop);
   };
-  EXPECT_EQ(models_after_a_step(""), 1U);
+  EXPECT_EQ(models_after_a_step("merge_needs = 0.0"), 1U);
   EXPECT_GT(models_after_a_step("merge_needs = 0.05"), 1U) << "some know nothing yet";
   EXPECT_LT(models_after_a_step("merge_needs = 0.05"), 10U);
   EXPECT_EQ(models_after_a_step("merge_needs = 0.89"), 10U) << "nothing is so much better than a guess of one in ten";
@@ -198,7 +198,7 @@ TEST(FedDrift, RunsWithAHundredClients) {
   scenario.clients = 100;
   scenario.test_clients = 10;
   ToyRun run(scenario);
-  RoundLoop loop = run.loop("name = 'feddrift'");
+  RoundLoop loop = run.loop("name = 'feddrift'\nmerge_needs = 0.0");
   static_cast<void>(loop.play_round());
   EXPECT_EQ(models_in(loop), 100U);
   test::play_all(loop);
@@ -225,7 +225,10 @@ TEST(FedDrift, ResumesBetweenWindows) {
 
 class FedDriftAnswers : public testing::Test {
  protected:
-  FedDriftAnswers() : algorithm(make_feddrift({})) {
+  FedDriftAnswers() {
+    FedDriftOptions options;
+    options.merge_needs = 0;  // asks for no guesses
+    algorithm = make_feddrift(options);
     ServerContext server;
     server.initial = share(Parameters(make_layout(test::toy_model({1, 2, 2}, 2))));
     algorithm->init(server);
@@ -332,7 +335,7 @@ TEST_F(FedDriftAnswers, NothingIsScoredBetweenWindows) {
 
 TEST(FedDriftOptions, WhatEagerIgnoresIsRefused) {
   ToyRun run;
-  for (const std::string option : {"merge_delta = 0.2", "merge_needs = 0.1", "isolation = 2", "linkage = 'single'"}) {
+  for (const std::string option : {"merge_delta = 0.2", "merge_needs = 0.2", "isolation = 2", "linkage = 'single'"}) {
     expect_error(ErrorCode::invalid_config, "would be ignored: it needs variant F or C",
                  [&] { return run.loop("name = 'feddrift'\nvariant = 'eager'\n" + option).rounds(); });
   }

@@ -30,7 +30,7 @@ struct ApflOptions {
   ApflVariant variant = ApflVariant::learned;
   double alpha = 0.5;
   double alpha_rate = 0;
-  AlphaUpdate alpha_update = AlphaUpdate::round;
+  AlphaUpdate alpha_update = AlphaUpdate::step;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>

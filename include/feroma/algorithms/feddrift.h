@@ -40,7 +40,7 @@ struct FedDriftOptions {
   FedDriftMeasure measure = FedDriftMeasure::accuracy;
   double delta = 0.1;
   double merge_delta = 0;
-  double merge_needs = 0;
+  double merge_needs = 0.1;
   Linkage linkage = Linkage::complete;
   int isolation = 1;
   int pool = 0;
