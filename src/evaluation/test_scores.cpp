@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "feroma/evaluation/serve.h"
 
@@ -56,7 +57,7 @@ double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId
   StageSeconds inner;
   TestContext context{client, shard.data, nullptr, rng.derive("test", to_index(client)), trainer, inner, &memories};
   const auto predictor = serve_together_or_alone(algorithm, TestPolicy::native, context, together);
-  return predictor ? score(*predictor, trainer, shard.data).accuracy() : 0.0;
+  return predictor ? score(*predictor, trainer, shard.data).accuracy() : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view, Trainer& trainer,

@@ -1,9 +1,6 @@
 #include "feroma/runtime/round_loop.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -19,12 +16,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
-
 /// Mean over clients; each client counts alike, whatever its size.
 template <class Range, class Value>
 double mean_over(const Range& range, Value value) {
@@ -33,20 +24,6 @@ double mean_over(const Range& range, Value value) {
     sum += value(item);
   }
   return range.empty() ? 0.0 : sum / static_cast<double>(range.size());
-}
-
-/// Mean over all test clients; absent unless every one of them has the value.
-std::optional<double> mean_of(std::span<const TestScores> scores, std::optional<double> TestScores::*field) {
-  double sum = 0;
-  double count = 0;
-  for (const TestScores& score : scores) {
-    if (score.*field) {
-      sum += *(score.*field);
-      count += 1;
-    }
-  }
-  // A mean over some of the clients would stand beside means over all of them.
-  return count > 0 && count == static_cast<double>(scores.size()) ? std::optional(sum / count) : std::nullopt;
 }
 
 }  // namespace
@@ -304,144 +281,11 @@ void RoundLoop::validate(Round round, const std::map<ClientId, ClientReport>& re
   }
 }
 
-Together RoundLoop::together(const Algorithm& algorithm, std::span<const TestPolicy> policies,
-                             const Memories& remembered) {
-  Together met;
-  setup_.workers.run(
-      1,
-      [&](std::size_t, Trainer& trainer) {
-        met = serve_together(algorithm, policies, setup_.federation, kFewLabels, trainer, setup_.rng, remembered,
-                             totals_.stages);
-      },
-      setup_.stop);
-  return met;
-}
-
-std::optional<double> RoundLoop::score_best_round() {
-  if (totals_.best_round == 0) {
-    return std::nullopt;
-  }
-  const std::unique_ptr<Algorithm> best = fresh_algorithm();
-  ArchiveReader archive(totals_.best_state, setup_.plan.label + " (best round)");
-  ModelReader reader(archive, setup_.server.initial->shared_layout());
-  best->load(reader);
-  const std::size_t clients = setup_.federation.test_clients();
-  const Memories remembered = memories();
-  Together met = together(*best, std::array{TestPolicy::native}, remembered);
-  std::vector<double> scores(clients);
-  std::vector<StageSeconds> seconds(clients);
-  setup_.workers.run(
-      clients,
-      [&](std::size_t i, Trainer& trainer) {
-        const auto client = static_cast<ClientId>(i);
-        scores[i] = score_native(*best, setup_.federation.test(client, kFewLabels), client, trainer, setup_.rng,
-                                 remembered, seconds[i], &met);
-      },
-      setup_.stop);
-  for (const StageSeconds& s : seconds) {
-    totals_.stages += s;
-  }
-  return spread_of(scores).mean;
-}
-
-ResultRecord RoundLoop::evaluate() {
-  const auto start = Clock::now();
-  const ScenarioOptions& scenario = setup_.federation.options();
-  const TrueDistribution trained_on = [this](const ModelSource& source) {
-    return distribution_of(source.client, source.round == 0 ? round_ : source.round);
-  };
-  const std::size_t clients = setup_.federation.test_clients();
-  const Memories remembered = memories();
-  Together met = together(*algorithm_, kTestPolicies, remembered);
-  std::vector<TestScores> scores(clients);
-  std::vector<StageSeconds> seconds(clients);
-  setup_.workers.run(
-      clients,
-      [&](std::size_t i, Trainer& trainer) {
-        const auto client = static_cast<ClientId>(i);
-        scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, kFewLabels), client, trainer,
-                                      setup_.rng, remembered, trained_on, seconds[i], &met);
-      },
-      setup_.stop);
-  std::vector<double> native;
-  double matched = 0;
-  double matchable = 0;
-  for (std::size_t i = 0; i < clients; ++i) {
-    totals_.stages += seconds[i];
-    // One client without a model of its own leaves the mean over all of them undefined, not lower.
-    native.push_back(scores[i].native.value_or(std::numeric_limits<double>::quiet_NaN()));
-    if (scores[i].matched) {
-      matchable += 1;
-      matched += *scores[i].matched ? 1 : 0;
-    }
-  }
-  ResultRecord result;
-  result.label = setup_.plan.label;
-  result.algorithm = setup_.plan.name;
-  if (!setup_.plan.preset.empty()) {
-    result.preset = setup_.plan.preset;
-  }
-  result.seed = scenario.seed;
-  result.metric = setup_.federation.multi_label() ? "auroc" : "accuracy";
-  const Spread spread = spread_of(native);
-  result.accuracy = spread.mean;
-  result.accuracy_std_clients = spread.std;
-  result.accuracy_worst10 = spread.worst10;
-  result.accuracy_known = mean_of(scores, &TestScores::known);
-  result.accuracy_few_label = mean_of(scores, &TestScores::few_label);
-  result.accuracy_nearest = mean_of(scores, &TestScores::nearest);
-  result.accuracy_expectation = mean_of(scores, &TestScores::expectation);
-  result.accuracy_personal = mean_of(scores, &TestScores::personal);
-  result.accuracy_best_round = score_best_round();
-  if (matchable > 0) {
-    result.match_rate = matched / matchable;
-  }
-  if (totals_.newcomers > 0) {
-    result.accuracy_newcomers = totals_.newcomer_accuracy / static_cast<double>(totals_.newcomers);
-  }
-  totals_.seconds += seconds_since(start);
-  describe_costs(result);
-  return result;
-}
-
-void RoundLoop::describe_costs(ResultRecord& result) const {
-  const auto client_rounds = static_cast<double>(std::max<std::int64_t>(totals_.client_rounds, 1));
-  result.bytes_up_per_client_round = static_cast<double>(totals_.bytes_up) / client_rounds;
-  result.bytes_down_per_client_round = static_cast<double>(totals_.bytes_down) / client_rounds;
-  const auto held = static_cast<double>(std::max<std::int64_t>(totals_.samples_held, 1));
-  result.forward_passes_per_client_round = static_cast<double>(totals_.passes.forward) / held;
-  result.backward_passes_per_client_round = static_cast<double>(totals_.passes.backward) / held;
-  result.profile_floats = algorithm_->profile_floats();
-  result.seconds_total = totals_.seconds;
-  for (std::size_t s = 0; s < kStageNames.size(); ++s) {
-    result.seconds[std::string(kStageNames[s])] = totals_.stages.values[s];
-  }
-  const double training = totals_.stages.values[static_cast<std::size_t>(Stage::train)];
-  // Stage seconds add up over the workers; the rate is that of all of them together.
-  result.samples_per_second =
-      training > 0 ? static_cast<double>(totals_.passes.backward) * setup_.workers.threads() / training : 0;
-  result.peak_rss_bytes = peak_rss_bytes();
-}
-
 Bytes RoundLoop::save() const {
   ArchiveWriter archive;
   archive.put(std::string_view(setup_.plan.label));
   archive.put<std::int32_t>(round_);
-  archive.put(totals_.seconds);
-  for (const double value : totals_.stages.values) {
-    archive.put(value);
-  }
-  archive.put(totals_.bytes_up);
-  archive.put(totals_.bytes_down);
-  archive.put(totals_.client_rounds);
-  archive.put(totals_.samples_held);
-  archive.put(totals_.passes.forward);
-  archive.put(totals_.passes.backward);
-  archive.put(totals_.newcomer_accuracy);
-  archive.put(totals_.newcomers);
-  archive.put<std::int32_t>(totals_.best_round);
-  archive.put(totals_.best_loss);
-  archive.put(std::span<const std::byte>(totals_.best_state));
+  totals_.save(archive);
   ModelWriter writer(archive);
   algorithm_->save(writer);
   pool_.save(writer);
@@ -454,21 +298,7 @@ void RoundLoop::load(std::span<const std::byte> bytes, const std::string& what) 
   require(label == setup_.plan.label, ErrorCode::invalid_data, "{}: is the state of {}, expected {}", what, label,
           setup_.plan.label);
   round_ = archive.get<std::int32_t>();
-  totals_.seconds = archive.get<double>();
-  for (double& value : totals_.stages.values) {
-    value = archive.get<double>();
-  }
-  totals_.bytes_up = archive.get<std::int64_t>();
-  totals_.bytes_down = archive.get<std::int64_t>();
-  totals_.client_rounds = archive.get<std::int64_t>();
-  totals_.samples_held = archive.get<std::int64_t>();
-  totals_.passes.forward = archive.get<std::int64_t>();
-  totals_.passes.backward = archive.get<std::int64_t>();
-  totals_.newcomer_accuracy = archive.get<double>();
-  totals_.newcomers = archive.get<std::int64_t>();
-  totals_.best_round = archive.get<std::int32_t>();
-  totals_.best_loss = archive.get<double>();
-  totals_.best_state = archive.get_vector<std::byte>();
+  totals_ = RunTotals::load(archive);
   ModelReader reader(archive, setup_.server.initial->shared_layout());
   algorithm_->load(reader);
   pool_.load(reader);

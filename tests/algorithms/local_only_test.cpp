@@ -69,5 +69,24 @@ TEST(LocalOnly, MomentumResetChangesTraining) {
   EXPECT_NE(round.play_round().validation_loss, epoch.play_round().validation_loss);
 }
 
+// The models of an earlier round were in the clients' memories, which have moved on.
+TEST(LocalOnly, HasNoBestRoundButTheLast) {
+  bool last = false;
+  bool earlier = false;
+  for (const std::int64_t seed : {1, 2, 3, 4, 5, 6}) {
+    ScenarioOptions scenario = test::toy_scenario();
+    scenario.seed = seed;
+    scenario.drifts = 5;
+    ToyRun run(scenario);
+    RoundLoop loop = run.loop("name = 'local'");
+    test::play_all(loop);
+    const bool is_last = loop.totals().best_round == loop.rounds();
+    EXPECT_EQ(loop.evaluate().accuracy_best_round.has_value(), is_last);
+    (is_last ? last : earlier) = true;
+  }
+  EXPECT_TRUE(last);
+  EXPECT_TRUE(earlier);
+}
+
 }  // namespace
 }  // namespace feroma

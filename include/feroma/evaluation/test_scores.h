@@ -30,7 +30,7 @@ using TrueDistribution = std::function<int(const ModelSource&)>;
                                            Trainer& trainer, const Rng& rng, const Memories& memories,
                                            const TrueDistribution& true_distribution, StageSeconds& seconds,
                                            Together* together = nullptr);
-/// Only the native policy; for the model of another round.
+/// Only the native policy; for the model of another round. Not a number where the method serves nothing.
 [[nodiscard]] double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
                                   const Rng& rng, const Memories& memories, StageSeconds& seconds,
                                   Together* together = nullptr);

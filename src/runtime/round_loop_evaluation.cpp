@@ -1,0 +1,157 @@
+#include <sys/resource.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "feroma/runtime/round_loop.h"
+
+// The end of a run: every test client is served and scored, and what the run has cost is put beside it.
+namespace feroma {
+namespace {
+
+std::int64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+/// Mean over all test clients; absent unless every one of them has the value.
+std::optional<double> mean_of(std::span<const TestScores> scores, std::optional<double> TestScores::*field) {
+  double sum = 0;
+  double count = 0;
+  for (const TestScores& score : scores) {
+    if (score.*field) {
+      sum += *(score.*field);
+      count += 1;
+    }
+  }
+  // A mean over some of the clients would stand beside means over all of them.
+  return count > 0 && count == static_cast<double>(scores.size()) ? std::optional(sum / count) : std::nullopt;
+}
+
+}  // namespace
+
+Together RoundLoop::together(const Algorithm& algorithm, std::span<const TestPolicy> policies,
+                             const Memories& remembered) {
+  Together met;
+  setup_.workers.run(
+      1,
+      [&](std::size_t, Trainer& trainer) {
+        met = serve_together(algorithm, policies, setup_.federation, kFewLabels, trainer, setup_.rng, remembered,
+                             totals_.stages);
+      },
+      setup_.stop);
+  return met;
+}
+
+std::optional<double> RoundLoop::score_best_round() {
+  if (totals_.best_round == 0) {
+    return std::nullopt;
+  }
+  const std::unique_ptr<Algorithm> best = fresh_algorithm();
+  ArchiveReader archive(totals_.best_state, setup_.plan.label + " (best round)");
+  ModelReader reader(archive, setup_.server.initial->shared_layout());
+  best->load(reader);
+  const std::size_t clients = setup_.federation.test_clients();
+  // What clients remembered then is gone; who is served from it has no best round but the last.
+  const Memories remembered = totals_.best_round == round_ ? memories() : Memories{};
+  Together met = together(*best, std::array{TestPolicy::native}, remembered);
+  std::vector<double> scores(clients);
+  std::vector<StageSeconds> seconds(clients);
+  setup_.workers.run(
+      clients,
+      [&](std::size_t i, Trainer& trainer) {
+        const auto client = static_cast<ClientId>(i);
+        scores[i] = score_native(*best, setup_.federation.test(client, kFewLabels), client, trainer, setup_.rng,
+                                 remembered, seconds[i], &met);
+      },
+      setup_.stop);
+  for (const StageSeconds& s : seconds) {
+    totals_.stages += s;
+  }
+  const double mean = spread_of(scores).mean;
+  return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
+}
+
+ResultRecord RoundLoop::evaluate() {
+  const auto start = std::chrono::steady_clock::now();
+  const ScenarioOptions& scenario = setup_.federation.options();
+  const TrueDistribution trained_on = [this](const ModelSource& source) {
+    return distribution_of(source.client, source.round == 0 ? round_ : source.round);
+  };
+  const std::size_t clients = setup_.federation.test_clients();
+  const Memories remembered = memories();
+  Together met = together(*algorithm_, kTestPolicies, remembered);
+  std::vector<TestScores> scores(clients);
+  std::vector<StageSeconds> seconds(clients);
+  setup_.workers.run(
+      clients,
+      [&](std::size_t i, Trainer& trainer) {
+        const auto client = static_cast<ClientId>(i);
+        scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, kFewLabels), client, trainer,
+                                      setup_.rng, remembered, trained_on, seconds[i], &met);
+      },
+      setup_.stop);
+  std::vector<double> native;
+  double matched = 0;
+  double matchable = 0;
+  for (std::size_t i = 0; i < clients; ++i) {
+    totals_.stages += seconds[i];
+    // One client without a model of its own leaves the mean over all of them undefined, not lower.
+    native.push_back(scores[i].native.value_or(std::numeric_limits<double>::quiet_NaN()));
+    if (scores[i].matched) {
+      matchable += 1;
+      matched += *scores[i].matched ? 1 : 0;
+    }
+  }
+  ResultRecord result;
+  result.label = setup_.plan.label;
+  result.algorithm = setup_.plan.name;
+  if (!setup_.plan.preset.empty()) {
+    result.preset = setup_.plan.preset;
+  }
+  result.seed = scenario.seed;
+  result.metric = setup_.federation.multi_label() ? "auroc" : "accuracy";
+  const Spread spread = spread_of(native);
+  result.accuracy = spread.mean;
+  result.accuracy_std_clients = spread.std;
+  result.accuracy_worst10 = spread.worst10;
+  result.accuracy_known = mean_of(scores, &TestScores::known);
+  result.accuracy_few_label = mean_of(scores, &TestScores::few_label);
+  result.accuracy_nearest = mean_of(scores, &TestScores::nearest);
+  result.accuracy_expectation = mean_of(scores, &TestScores::expectation);
+  result.accuracy_personal = mean_of(scores, &TestScores::personal);
+  result.accuracy_best_round = score_best_round();
+  if (matchable > 0) {
+    result.match_rate = matched / matchable;
+  }
+  if (totals_.newcomers > 0) {
+    result.accuracy_newcomers = totals_.newcomer_accuracy / static_cast<double>(totals_.newcomers);
+  }
+  totals_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  describe_costs(result);
+  return result;
+}
+
+void RoundLoop::describe_costs(ResultRecord& result) const {
+  const auto client_rounds = static_cast<double>(std::max<std::int64_t>(totals_.client_rounds, 1));
+  result.bytes_up_per_client_round = static_cast<double>(totals_.bytes_up) / client_rounds;
+  result.bytes_down_per_client_round = static_cast<double>(totals_.bytes_down) / client_rounds;
+  const auto held = static_cast<double>(std::max<std::int64_t>(totals_.samples_held, 1));
+  result.forward_passes_per_client_round = static_cast<double>(totals_.passes.forward) / held;
+  result.backward_passes_per_client_round = static_cast<double>(totals_.passes.backward) / held;
+  result.profile_floats = algorithm_->profile_floats();
+  result.seconds_total = totals_.seconds;
+  for (std::size_t s = 0; s < kStageNames.size(); ++s) {
+    result.seconds[std::string(kStageNames[s])] = totals_.stages.values[s];
+  }
+  const double training = totals_.stages.values[static_cast<std::size_t>(Stage::train)];
+  // Stage seconds add up over the workers; the rate is that of all of them together.
+  result.samples_per_second =
+      training > 0 ? static_cast<double>(totals_.passes.backward) * setup_.workers.threads() / training : 0;
+  result.peak_rss_bytes = peak_rss_bytes();
+}
+
+}  // namespace feroma
