@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kPersonalBelow = 1.5;
 constexpr double kGlobalShare = 0.8;
-// Two samples of one distribution are rarely further apart than this times their noise.
-constexpr double kPartner = 1.7;
 
 WeightRule weight_rule(const FeromaOptions& options) {
   return {options.kernel, options.temperature, options.width, options.threshold};
@@ -69,7 +67,7 @@ std::vector<std::size_t> own_columns(std::span<const Receiver> receivers, std::s
 double partner_distance(const Distances& distances) {
   const auto row = distances.squared.row(0);
   const auto nearest = static_cast<std::size_t>(std::min_element(row.begin(), row.end()) - row.begin());
-  const double reach = kPartner * kPartner * distances.floor.at(0, nearest);
+  const double reach = kPartnerRatio * kPartnerRatio * distances.floor.at(0, nearest);
   return reach > 0 && row[nearest] <= reach ? std::sqrt(reach) : std::numeric_limits<double>::infinity();
 }
 

@@ -8,8 +8,6 @@
 namespace feroma {
 namespace {
 
-/// Test clients of known distributions are 0.6 to 1.0 times the noise away, others more than twice (MNIST P(X)).
-constexpr double kStranger = 1.7;
 /// Entropies are means over hundreds of samples, so small differences count.
 constexpr double kTemperature = 0.02;
 
@@ -51,7 +49,7 @@ bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const 
   const auto row = distances.squared.row(0);
   const auto nearest = static_cast<std::size_t>(std::min_element(row.begin(), row.end()) - row.begin());
   const double noise = distances.floor.at(0, nearest);
-  return noise > 0 && row[nearest] > kStranger * kStranger * noise;
+  return noise > 0 && row[nearest] > kPartnerRatio * kPartnerRatio * noise;
 }
 
 std::vector<double> confidence_weights(Trainer& trainer, const View& data, std::span<const Parent> parents) {

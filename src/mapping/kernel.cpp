@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "feroma/core/error.h"
+#include "feroma/core/median.h"
 #include "feroma/core/portable_math.h"
 
 namespace feroma {
@@ -81,10 +82,7 @@ double gaussian_width(const Matrix& distances, double share) {
     const auto row = distances.row(r);
     smallest.push_back(*std::min_element(row.begin(), row.end()));
   }
-  std::sort(smallest.begin(), smallest.end());
-  const std::size_t half = smallest.size() / 2;
-  const double median = smallest.size() % 2 == 1 ? smallest[half] : 0.5 * (smallest[half - 1] + smallest[half]);
-  return share * median;
+  return share * median(std::move(smallest));
 }
 
 std::vector<double> threshold_weights(std::span<const double> weights, double threshold) {

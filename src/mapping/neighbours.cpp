@@ -6,24 +6,17 @@
 #include <vector>
 
 #include "feroma/core/error.h"
+#include "feroma/core/median.h"
 
 namespace feroma {
 namespace {
 
-/// Two samples of one distribution are rarely further apart than this times their noise...
-constexpr double kPartner = 1.7;
-/// ... and distributions further apart than this have little to teach one another.
+/// Distributions further apart than this times the noise have little to teach one another.
 constexpr double kStranger = 3.5;
 /// Class shares that differ by this times their noise explain why clients are apart.
 constexpr double kOtherShares = 3;
 /// How much further the kernel of clients without partners reaches.
 constexpr double kReach = 2;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
 
 /// How far class shares are apart, over what chance alone makes of them.
 double share_ratio(const Profile& a, const Profile& b) {
@@ -67,7 +60,7 @@ std::optional<double> width_to_neighbours(const WeightRule& rule, const Distance
     share_ratios.push_back(share_ratio(queries[r], parents[nearest]));
   }
   const double typical = median(noise_ratios);
-  const bool alone = typical > kPartner && typical < kStranger && median(share_ratios) > kOtherShares;
+  const bool alone = typical > kPartnerRatio && typical < kStranger && median(share_ratios) > kOtherShares;
   return alone ? std::optional(kReach * rule.width * median(away)) : std::nullopt;
 }
 
