@@ -273,6 +273,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
   Matrix mixing;
   {
     const StageTimer timer(seconds, Stage::map);
+    Matrix by_profile;
     std::vector<std::vector<float>> vectors;
     for (const auto& [client, answer] : answers) {
       state_.equipped.insert(client);
@@ -283,10 +284,11 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
       state_.scaler = fit_block_scaler(vectors, shape_);
     }
     if (!state_.parents.empty() && !receivers_.empty()) {
-      mixing = mixing_matrix(options_, shape_, state_.scaler, receivers_, state_.parents,
-                             rng_.derive("join", static_cast<std::uint64_t>(round)), parallel_);
+      by_profile = mixing_matrix(options_, shape_, state_.scaler, receivers_, state_.parents,
+                                 rng_.derive("join", static_cast<std::uint64_t>(round)), parallel_);
+      mixing = with_global_share(options_, by_profile, receivers_, state_.parents);
     }
-    trace_ = trace_of(receivers_, state_.parents, shape_, mixing);
+    trace_ = trace_of(receivers_, state_.parents, shape_, by_profile, mixing);
   }
   if (mixing.empty()) {
     return;  // the first profiles have no parents: everybody gets the global model
@@ -435,6 +437,8 @@ FeromaOptions fedavg_ft_options() {
   FeromaOptions options = feroma_preset("auto");
   options.kernel = Kernel::uniform;
   options.server_momentum = 0;
+  options.global_share = 0;
+  options.strangers = Strangers::profile;
   return options;
 }
 

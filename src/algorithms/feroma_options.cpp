@@ -13,6 +13,8 @@ FeromaOptions feroma_preset(std::string_view preset) {
           "[feroma] preset must be one of auto, paper, reference, got \"{}\"", preset);
   // Common to the printed method and its implementation.
   options.server_momentum = 0;
+  options.global_share = 0;
+  options.strangers = Strangers::profile;
   options.full_marginal = false;
   options.data = ProfileData::held_out;
   options.max_samples = 0;

@@ -97,9 +97,6 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
   const double width = width_to_neighbours(rule, distances, queries, old, own_columns(receivers, parents))
                            .value_or(kernel_width(rule, distances));
   Matrix weights = weights_of(rule, distances, width);
-  for (double& weight : weights.values) {
-    weight = (1 - options.global_share) * weight + options.global_share / static_cast<double>(weights.cols);
-  }
   if (options.join == Join::positional) {
     weights = shuffle_columns(weights, std::move(rng));
   }
@@ -107,6 +104,21 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
     weights = weigh_by_counts(std::move(weights), column_counts(options, receivers, parents));
   }
   return options.normalisation == Normalisation::sinkhorn ? sinkhorn(std::move(weights)) : weights;
+}
+
+Matrix with_global_share(const FeromaOptions& options, Matrix weights, std::span<const Receiver> receivers,
+                         std::span<const Parent> parents) {
+  if (options.global_share == 0 || weights.empty() || !class_shares_alike(profiles_of(parents))) {
+    return weights;
+  }
+  Matrix mean(1, parents.size(), 1);
+  mean = weigh_by_counts(std::move(mean), column_counts(options, receivers, parents));
+  for (std::size_t r = 0; r < weights.rows; ++r) {
+    for (std::size_t c = 0; c < weights.cols; ++c) {
+      weights.at(r, c) = (1 - options.global_share) * weights.at(r, c) + options.global_share * mean.at(0, c);
+    }
+  }
+  return weights;
 }
 
 std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule rule, const ProfileShape& shape,
@@ -141,14 +153,14 @@ Strategy strategy_of(std::span<const double> weights) {
 }
 
 RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent> parents, const ProfileShape& shape,
-                    Matrix mixing) {
+                    const Matrix& by_profile, Matrix mixing) {
   RoundTrace trace;
   trace.profiles = Matrix(receivers.size(), shape.size());
   for (std::size_t r = 0; r < receivers.size(); ++r) {
     trace.receivers.push_back(receivers[r].client);
     const std::vector<float> values = encode(receivers[r].profile, shape);
     std::copy(values.begin(), values.end(), trace.profiles.row(r).begin());
-    trace.strategies.push_back(mixing.empty() ? Strategy::global : strategy_of(mixing.row(r)));
+    trace.strategies.push_back(by_profile.empty() ? Strategy::global : strategy_of(by_profile.row(r)));
   }
   for (const Parent& parent : parents) {
     trace.sources.push_back(parent.client);

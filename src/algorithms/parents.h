@@ -28,10 +28,16 @@ struct Receiver {
   Profile profile;
 };
 
-/// Who takes how much from whom: distances, kernel, threshold, global share, counts, normalisation, in this order.
+/// Who takes how much from whom, by profile: distances, kernel, threshold, counts, normalisation, in this order.
 [[nodiscard]] Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                                    std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,
                                    const Parallel& parallel = in_turn);
+
+/// The same with a share of every row replaced by the mean of all models, where clients have the same shares of
+/// classes. What they learn then stays of use to distributions that nobody has. Where shares differ, the mean is a
+/// model of other tasks.
+[[nodiscard]] Matrix with_global_share(const FeromaOptions& options, Matrix weights,
+                                       std::span<const Receiver> receivers, std::span<const Parent> parents);
 
 /// Weights over the parents for one test client; `label_free` compares only what needs no labels.
 [[nodiscard]] std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule rule,
@@ -39,9 +45,9 @@ struct Receiver {
                                                      const Profile& query, std::span<const Parent> parents,
                                                      bool label_free);
 
-/// The trace of a mixing: strategies by effective parents, contraction, column sums.
+/// The trace of a mixing: strategies by the effective parents that profiles chose, contraction, column sums.
 [[nodiscard]] RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent> parents,
-                                  const ProfileShape& shape, Matrix mixing);
+                                  const ProfileShape& shape, const Matrix& by_profile, Matrix mixing);
 
 /// Personal below 1.5 effective parents, global above 80 % of all parents, clustered between.
 [[nodiscard]] Strategy strategy_of(std::span<const double> weights);

@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "feroma/core/portable_math.h"
+#include "feroma/mapping/neighbours.h"
 
 namespace feroma {
 namespace {
 
-/// Entropies are means over hundreds of samples, so small differences count.
+/// Informations are means over hundreds of samples, so small differences count.
 constexpr double kTemperature = 0.02;
 
 double entropy_of(float probability) {
@@ -16,13 +17,32 @@ double entropy_of(float probability) {
   return p > 0 ? -p * portable_log(p) : 0;
 }
 
-/// Mean entropy of a model's predictions; each label of multi-label data is a prediction of its own.
-double mean_entropy(std::span<const float> probabilities, bool multi_label, std::size_t samples) {
+/// The entropy of one prediction; each label of multi-label data is a prediction of its own.
+double entropy_of(std::span<const float> prediction, bool multi_label) {
   double sum = 0;
-  for (const float p : probabilities) {
+  for (const float p : prediction) {
     sum += entropy_of(p) + (multi_label ? entropy_of(1.0F - p) : 0.0);
   }
-  return sum / static_cast<double>(std::max<std::size_t>(samples, 1));
+  return sum;
+}
+
+/// What a model's predictions tell of the samples, in nats: how sure it is of each, and of different classes.
+double information(std::span<const float> probabilities, std::size_t classes, bool multi_label) {
+  const std::size_t samples = probabilities.size() / classes;
+  std::vector<double> sums(classes);
+  double unsure = 0;
+  for (std::size_t i = 0; i < samples; ++i) {
+    const auto row = probabilities.subspan(i * classes, classes);
+    unsure += entropy_of(row, multi_label);
+    for (std::size_t u = 0; u < classes; ++u) {
+      sums[u] += static_cast<double>(row[u]);
+    }
+  }
+  std::vector<float> shares;
+  for (const double sum : sums) {
+    shares.push_back(static_cast<float>(sum / static_cast<double>(samples)));
+  }
+  return entropy_of(shares, multi_label) - unsure / static_cast<double>(samples);
 }
 
 }  // namespace
@@ -44,6 +64,9 @@ std::vector<double> strangeness(const FeromaOptions& options, const ProfileShape
 bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                  const Profile& query, std::span<const Parent> parents) {
   const std::vector<Profile> old = profiles_of(parents);
+  if (!class_shares_alike(old)) {
+    return false;
+  }
   const Gauge gauge = fit_gauge(options.assign_metric, shape, /*label_free=*/true, scaler, old);
   const Distances distances = compare(gauge, std::span(&query, 1), old);
   const auto row = distances.squared.row(0);
@@ -53,12 +76,12 @@ bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const 
 }
 
 std::vector<double> confidence_weights(Trainer& trainer, const View& data, std::span<const Parent> parents) {
-  std::vector<double> entropies;
+  std::vector<double> losses;
   for (const Parent& parent : parents) {
-    entropies.push_back(
-        mean_entropy(trainer.probabilities(*parent.model, data), data.samples->multi_label(), data.size()));
+    const std::vector<float> probabilities = trainer.probabilities(*parent.model, data);
+    losses.push_back(-information(probabilities, probabilities.size() / data.size(), data.samples->multi_label()));
   }
-  return softmax_weights(entropies, kTemperature);
+  return softmax_weights(losses, kTemperature);
 }
 
 }  // namespace feroma

@@ -9,11 +9,13 @@
 namespace feroma {
 
 /// Whether no parent's data explain a test client's label-free profile: even the nearest is further away than two
-/// samples of one distribution are. Never where the metric knows no noise.
+/// samples of one distribution are. Never where the metric knows no noise, and never where clients' class shares
+/// differ: then other shares may explain it.
 [[nodiscard]] bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                                const Profile& query, std::span<const Parent> parents);
 
-/// Weights over the parents by how sure their models are of the client's unlabelled data: exp(-entropy / 0.02 nats).
+/// Weights over the parents by how much their models tell of the client's unlabelled data: exp(information / 0.02
+/// nats), where information is the entropy of the mean prediction less the mean entropy of the predictions.
 [[nodiscard]] std::vector<double> confidence_weights(Trainer& trainer, const View& data,
                                                      std::span<const Parent> parents);
 

@@ -64,4 +64,14 @@ std::optional<double> width_to_neighbours(const WeightRule& rule, const Distance
   return alone ? std::optional(kReach * rule.width * median(away)) : std::nullopt;
 }
 
+bool class_shares_alike(std::span<const Profile> profiles) {
+  std::vector<double> ratios;
+  for (std::size_t a = 0; a < profiles.size(); ++a) {
+    for (std::size_t b = a + 1; b < profiles.size(); ++b) {
+      ratios.push_back(share_ratio(profiles[a], profiles[b]));
+    }
+  }
+  return !ratios.empty() && median(ratios) <= kOtherShares;
+}
+
 }  // namespace feroma

@@ -16,6 +16,7 @@ class ServerTest : public testing::Test {
   ServerTest() {
     options.warmup_rounds = 1;
     options.server_momentum = 0;
+    options.global_share = 0;
     options.dimensions = 1;
     options.full_marginal = false;
     options.metric = Metric::euclidean;
@@ -75,6 +76,19 @@ TEST_F(ServerTest, AReceiverGetsTheModelOfTheProfileNearestToItsOwn) {
   EXPECT_NEAR(sent_to(3, 1), 1, 1e-6);
   EXPECT_NEAR(sent_to(3, 2), 2, 1e-6);  // a client that was never seen before
   EXPECT_EQ(sent_to(3, 3), 0);          // one without a profile gets the warm-up's model
+}
+
+TEST_F(ServerTest, AShareOfEveryModelIsTheMeanOfAll) {
+  options.counts = Counts::none;
+  options.global_share = 0.2;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(8)}});
+  answer(2, 1, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}});
+  answer(3, 0, {{ClientId{0}, profiled(8)}, {ClientId{1}, profiled(0)}});
+  EXPECT_NEAR(sent_to(3, 0), 0.8 * 2 + 0.2 * 1.5, 1e-6);
+  EXPECT_NEAR(sent_to(3, 1), 0.8 * 1 + 0.2 * 1.5, 1e-6);
+  EXPECT_EQ(algorithm->trace()->strategies[0], Strategy::personal) << "by what its profile chose";
 }
 
 TEST_F(ServerTest, OnlyThoseWhoTrainedBecomeParents) {

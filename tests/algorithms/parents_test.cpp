@@ -95,16 +95,29 @@ TEST(MixingMatrix, GlobalShareIsTheMeanOfAllModels) {
   const std::vector<Parent> parents = parents_of(rng, 6);
   const std::vector<Receiver> receivers = receivers_of(rng, 6);
   FeromaOptions options;
-  options.counts = Counts::none;
   const Matrix none = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
   options.global_share = 0.25;
-  const Matrix some = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix some = with_global_share(options, none, receivers, parents);
   options.global_share = 1;
-  const Matrix all = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
-  for (std::size_t i = 0; i < none.values.size(); ++i) {
-    EXPECT_NEAR(some.values[i], 0.75 * none.values[i] + 0.25 / 6, 1e-12);
-    EXPECT_NEAR(all.values[i], 1.0 / 6, 1e-12);
+  const Matrix all = with_global_share(options, none, receivers, parents);
+  for (std::size_t r = 0; r < 6; ++r) {
+    for (std::size_t c = 0; c < 6; ++c) {
+      const double mean = (100.0 + static_cast<double>(c)) / 615;  // by the parents' sample counts
+      EXPECT_NEAR(some.at(r, c), 0.75 * none.at(r, c) + 0.25 * mean, 1e-12);
+      EXPECT_NEAR(all.at(r, c), mean, 1e-12);
+    }
   }
+}
+
+TEST(MixingMatrix, NobodyLearnsFromTheMeanOfOtherTasks) {
+  Rng rng(5);
+  std::vector<Parent> parents = parents_of(rng, 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    parents[i].profile.prior = i % 2 == 0 ? std::vector<float>{0.9F, 0.1F} : std::vector<float>{0.1F, 0.9F};
+  }
+  const std::vector<Receiver> receivers = receivers_of(rng, 6);
+  const Matrix by_profile = mixing_matrix({}, kShape, {}, receivers, parents, Rng(1));
+  EXPECT_EQ(with_global_share({}, by_profile, receivers, parents).values, by_profile.values);
 }
 
 TEST(MixingMatrix, CountsMultiplyTheWeights) {
@@ -211,7 +224,7 @@ TEST(Trace, TellsWhoTookWhatFromWhom) {
   const std::vector<Receiver> receivers{{ClientId{1}, profile_of(0, rng)}, {ClientId{2}, profile_of(0, rng)}};
   Matrix mixing(2, 2);
   mixing.values = {1, 0, 0.5, 0.5};
-  const RoundTrace trace = trace_of(receivers, parents, kShape, mixing);
+  const RoundTrace trace = trace_of(receivers, parents, kShape, mixing, mixing);
   EXPECT_EQ(trace.receivers, (std::vector<ClientId>{ClientId{1}, ClientId{2}}));
   EXPECT_EQ(trace.sources, (std::vector<ClientId>{ClientId{3}, ClientId{7}}));
   EXPECT_EQ(trace.strategies, (std::vector<Strategy>{Strategy::personal, Strategy::global}));

@@ -28,6 +28,15 @@ TEST(Strangers, AreFurtherFromEverybodyThanNoiseExplains) {
   EXPECT_TRUE(stranger(9));
 }
 
+// Other class shares make other features too; that is no new distribution to the models.
+TEST(Strangers, AreNobodyWhereClassSharesDiffer) {
+  std::vector<Parent> parents = parents_at({0, 0.02F, 3, 3.02F});
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    parents[i].profile.prior = i % 2 == 0 ? std::vector<float>{0.9F, 0.1F} : std::vector<float>{0.1F, 0.9F};
+  }
+  EXPECT_FALSE(is_stranger({}, kShape, {}, profile_at(9), parents));
+}
+
 TEST(Strangers, AreUnknownToAMetricWithoutNoise) {
   FeromaOptions options;
   options.assign_metric = Metric::euclidean;

@@ -87,5 +87,24 @@ TEST(WidthToNeighbours, MeasuresEachPairByItsOwnNoise) {
                    2);
 }
 
+TEST(ClassShares, AreAlikeUpToChance) {
+  EXPECT_TRUE(class_shares_alike(TwoClients(1, 0.5F, 0.6F).profiles)) << "1.4 times the noise of a hundred samples";
+  EXPECT_FALSE(class_shares_alike(TwoClients(1, 0.5F, 0.8F).profiles)) << "4.7 times";
+}
+
+// Most pairs decide: one odd client among many does not make it a federation of different shares.
+TEST(ClassShares, OfMostPairsDecide) {
+  std::vector<Profile> profiles(5, TwoClients(1, 0.5F, 0.5F).profiles[0]);
+  profiles.push_back(TwoClients(1, 0.05F).profiles[0]);
+  EXPECT_TRUE(class_shares_alike(profiles));
+  profiles = {profiles[0], profiles[5], TwoClients(1, 0.95F).profiles[0]};
+  EXPECT_FALSE(class_shares_alike(profiles));
+}
+
+TEST(ClassShares, OfOneClientAreLikeNobodys) {
+  EXPECT_FALSE(class_shares_alike({}));
+  EXPECT_FALSE(class_shares_alike(std::vector<Profile>(1)));
+}
+
 }  // namespace
 }  // namespace feroma

@@ -21,7 +21,7 @@ struct FeromaOptions {
   int warmup_rounds = 5;
   bool warmup_auto = false;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
-  double server_momentum = 0.7;
+  double server_momentum = 0.75;
 
   std::string encoder = "warmup";
   Latent latent = Latent::flatten;
@@ -41,7 +41,7 @@ struct FeromaOptions {
   double temperature = 1;
   double width = 0.5;
   double threshold = 0;
-  double global_share = 0;
+  double global_share = 0.2;
   Counts counts = Counts::trained;
   Normalisation normalisation = Normalisation::row;
   Join join = Join::id;
@@ -49,7 +49,7 @@ struct FeromaOptions {
   AssignRule assign_rule = AssignRule::kernel;
   Metric assign_metric = Metric::reliable;
   double assign_width = 0.5;
-  Strangers strangers = Strangers::profile;
+  Strangers strangers = Strangers::confidence;
   FewLabelRule few_label = FewLabelRule::loss;
   double loss_temperature = 0.05;
 
@@ -96,7 +96,7 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("mapping.width", self.width, above(0), "gaussian kernel: width as a share of the median smallest distance");
   visit("mapping.threshold", self.threshold, between(0, 1), "weights below it are dropped; none left: uniform");
   visit("mapping.global_share", self.global_share, between(0, 1),
-        "share of every mixture that is the mean of all models, for test clients with distributions nobody has");
+        "share of every mixture that is the mean of all models, where clients have the same shares of classes");
   visit("mapping.counts", self.counts, anything(), "sample counts multiplied into the weights");
   visit("mapping.normalisation", self.normalisation, anything(), "row, or sinkhorn for equal use of every source");
   visit("mapping.join", self.join, anything(), "positional reproduces the reference implementation's ordering bug");
@@ -105,7 +105,7 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("assign.metric", self.assign_metric, anything(), "distance between label-free profiles at test time");
   visit("assign.width", self.assign_width, above(0), "kernel rule: width as a share of the parents' median distance");
   visit("assign.strangers", self.strangers, anything(),
-        "a client far from every known distribution gets models by profile too, or by their confidence on its data");
+        "a client far from every known distribution gets models by profile too, or (class shares alike) by confidence");
   visit("assign.few_label", self.few_label, anything(), "how a few labelled samples choose: by loss or by moments");
   visit("assign.loss_temperature", self.loss_temperature, above(0), "few labels: weights exp(-(loss - best) / it)");
   visit("retention.models", self.retained_models, at_least(0),

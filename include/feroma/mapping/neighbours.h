@@ -20,4 +20,8 @@ namespace feroma {
                                                         std::span<const Profile> parents,
                                                         std::span<const std::size_t> own);
 
+/// Whether clients have the same shares of classes, up to chance: then it is their features or their concepts that
+/// differ.
+[[nodiscard]] bool class_shares_alike(std::span<const Profile> profiles);
+
 }  // namespace feroma
