@@ -80,14 +80,14 @@ TEST_F(ServerTest, AReceiverGetsTheModelOfTheProfileNearestToItsOwn) {
 
 TEST_F(ServerTest, AShareOfEveryModelIsTheMeanOfAll) {
   options.counts = Counts::none;
-  options.global_share = 0.2;
+  options.global_share = 0.6;
   start();
   answer(1, 0, {{ClientId{0}, trained(0)}});
   answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(8)}});
   answer(2, 1, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}});
   answer(3, 0, {{ClientId{0}, profiled(8)}, {ClientId{1}, profiled(0)}});
-  EXPECT_NEAR(sent_to(3, 0), 0.8 * 2 + 0.2 * 1.5, 1e-6);
-  EXPECT_NEAR(sent_to(3, 1), 0.8 * 1 + 0.2 * 1.5, 1e-6);
+  EXPECT_NEAR(sent_to(3, 0), 0.4 * 2 + 0.6 * 1.5, 1e-6);
+  EXPECT_NEAR(sent_to(3, 1), 0.4 * 1 + 0.6 * 1.5, 1e-6);
   EXPECT_EQ(algorithm->trace()->strategies[0], Strategy::personal) << "by what its profile chose";
 }
 

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Markdown tables of benchmarks/experiments/compare beside the published figures.
+
+  benchmarks/experiments/tabulate-compare.py RESULTS_CSV KEPT_CSV [RUNS...]
+
+RESULTS_CSV holds the published figures, RUNS are folders of finished runs. Their figures are added to KEPT_CSV, and
+the tables are made from all that is kept there, so that a comparison may be measured in several sittings.
+"""
+import collections
+import csv
+import json
+import pathlib
+import statistics
+import sys
+
+SHIFTS = {"covariate": "P(X)", "concept_feature": "P(X|Y)", "label_prior": "P(Y)", "concept_label": "P(Y|X)"}
+PUBLISHED = {"fedavg": "FedAvg", "fedrc": "FedRC", "fedem": "FedEM", "fesem": "FeSEM", "cfl": "CFL", "ifca": "IFCA",
+             "feddrift": "FedDrift", "pfedme": "pFedMe", "apfl": "APFL", "atp": "ATP", "cola": "CoLA",
+             "feroma-auto": "Feroma"}
+FIGURES = ["accuracy", "accuracy_known", "accuracy_few_label", "accuracy_worst10", "seconds_total",
+           "bytes_up_per_client_round", "bytes_down_per_client_round", "forward_passes_per_client_round",
+           "backward_passes_per_client_round"]
+COLUMNS = ["scenario", "clients", "seed", "label", "commit"] + FIGURES
+# A figure further from the published one than this, or than twice its spread, deserves a sentence.
+APART = 5.0
+
+
+def keep(file, folders):
+    """All kept rows, {(scenario, clients, seed, label): row}, with the runs' in place of older ones."""
+    rows = {}
+    if file.exists():
+        with file.open(newline="") as source:
+            rows = {tuple(row[c] for c in COLUMNS[:4]): row for row in csv.DictReader(source)}
+    for folder in folders:
+        for summary_file in sorted(pathlib.Path(folder).glob("*,*,*/summary.json")):
+            scenario, clients, seed = summary_file.parent.name.split(",")
+            commit = json.loads((summary_file.parent / "manifest.json").read_text())["commit"]
+            for result in json.loads(summary_file.read_text())["results"]:
+                row = {"scenario": scenario, "clients": clients, "seed": seed, "label": result["label"], "commit": commit}
+                row.update({f: "" if result.get(f) is None else f"{result[f]:.2f}" for f in FIGURES})
+                rows[(scenario, clients, seed, result["label"])] = row
+    with file.open("w", newline="") as target:
+        writer = csv.DictWriter(target, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[key] for key in sorted(rows))
+    return rows
+
+
+def published(rows, shift, method, clients, variant=""):
+    """The cell's mean and spread: medium, 10/20."""
+    tables = ("main_appe_mnist", "pyx_few_sample_MNIST", "cola_p") if clients == "20" else ("n_client_p",)
+    place = ("10/20", "") if clients == "20" else ("", clients)
+    for row in rows:
+        found = (row["dataset"], row["shift"], row["level"], row["drift"], row["clients"], row["method"], row["variant"])
+        wanted = ("MNIST", SHIFTS[shift], "medium", *place, method, variant)
+        if row["table"].startswith(tables) and row["metric"] == "accuracy" and found == wanted:
+            return float(row["mean"]), float(row["std"])
+    return None
+
+
+def figure(row, shift, known):
+    """The paper's policies: on P(Y|X) test clients are known training clients, elsewhere strangers. Feroma and its
+    control choose by few labels instead, unless everybody is known."""
+    if shift != "concept_label":
+        return row["accuracy"]
+    if not known and row["label"].startswith("fe") and row["label"].endswith(("-auto", "-ft")):
+        return row["accuracy_few_label"]
+    return row["accuracy_known"] or row["accuracy"]
+
+
+def mean_of(values):
+    values = [float(v) for v in values if v not in ("", None)]
+    return statistics.mean(values) if values else None
+
+
+def shown(values):
+    numbers = [float(v) for v in values if v not in ("", None)]
+    if not numbers:
+        return "-"
+    return f"{statistics.mean(numbers):.1f}" + (f" ± {statistics.pstdev(numbers):.1f}" if len(numbers) > 1 else "")
+
+
+def table(head, lines):
+    escape = lambda text: str(text).replace("|", "\\|")
+    print("\n| " + " | ".join(map(escape, head)) + " |\n|" + "---|" * len(head))
+    for line in lines:
+        print("| " + " | ".join(map(escape, line)) + " |")
+
+
+def print_shifts(rows, papers, clients):
+    """One line per algorithm, one column per shift and the published figure in brackets."""
+    groups = collections.defaultdict(lambda: collections.defaultdict(list))
+    for row in rows.values():
+        if row["scenario"] in SHIFTS and row["clients"] == clients:
+            groups[row["label"]][row["scenario"]].append(row)
+    if not groups:
+        return
+    print(f"\n### MNIST, {clients} clients, medium, 10/20")
+    lines, apart = [], []
+    for label, by_shift in groups.items():
+        line, means, known_means = [label], [], []
+        for shift in SHIFTS:
+            ours = [figure(row, shift, False) for row in by_shift[shift]]
+            variant = "Few labeled samples" if label == "feroma-auto" and shift == "concept_label" else ""
+            theirs = published(papers, shift, PUBLISHED.get(label), clients, variant)
+            means.append(mean_of(ours))
+            known_means.append(mean_of([figure(row, shift, True) for row in by_shift[shift]]))
+            mark = ""
+            if theirs and means[-1] is not None and abs(means[-1] - theirs[0]) > max(APART, 2 * theirs[1]):
+                mark = " *"
+                apart.append(f"{label} {SHIFTS[shift]}: {means[-1]:.1f}, published {theirs[0]} ± {theirs[1]}")
+            line.append(shown(ours) + (f" ({theirs[0]:.1f}){mark}" if theirs else ""))
+        for part in (means, known_means):
+            line.append(f"{statistics.mean(part):.2f}" if None not in part else "-")
+        everything = [row for some in by_shift.values() for row in some]
+        line.append(shown([mean_of([row["seconds_total"] for row in everything])]))
+        line.append(f"{mean_of([row['bytes_up_per_client_round'] for row in everything]) / 1e3:.0f} / "
+                    f"{mean_of([row['bytes_down_per_client_round'] for row in everything]) / 1e3:.0f}")
+        lines.append(line)
+    lines.sort(key=lambda line: -float(line[5]) if line[5] != "-" else 0)
+    seeds = {shift: len({row["seed"] for row in rows.values() if (row["scenario"], row["clients"]) == (shift, clients)})
+             for shift in SHIFTS}
+    table(["algorithm"] + [f"{name} ({seeds[shift]} seeds)" for shift, name in SHIFTS.items()]
+          + ["mean", "mean, all known", "seconds", "kB up / down"], lines)
+    print("\nFurther from the published figure than 5 points and twice its spread:\n")
+    for sentence in apart:
+        print(f"- {sentence}")
+    for shift in SHIFTS:
+        totals = collections.defaultdict(float)
+        for row in rows.values():
+            if (row["scenario"], row["clients"]) == (shift, clients):
+                totals[row["seed"]] += float(row["seconds_total"])
+        for seed, total in sorted(totals.items()):
+            print(f"\n{SHIFTS[shift]}, seed {seed}: all algorithms in {total / 60:.1f} minutes.")
+
+
+def print_others(rows):
+    groups = collections.defaultdict(lambda: collections.defaultdict(list))
+    for row in rows.values():
+        if row["scenario"] not in SHIFTS:
+            groups[(row["scenario"], row["clients"])][row["label"]].append(row)
+    for (scenario, clients), labels in groups.items():
+        print(f"\n### {scenario}, {clients} clients")
+        lines = [[label] + [shown([row[f] for row in some]) for f in FIGURES[:5]] for label, some in labels.items()]
+        lines.sort(key=lambda line: -float(line[1].split(" ")[0]) if line[1] != "-" else 0)
+        table(["algorithm", "unlabelled", "known", "few labels", "worst 10 %", "seconds"], lines)
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    with open(sys.argv[1], newline="") as source:
+        papers = list(csv.DictReader(source))
+    rows = keep(pathlib.Path(sys.argv[2]), sys.argv[3:])
+    for clients in ("20", "50", "100"):
+        print_shifts(rows, papers, clients)
+    print_others(rows)
+
+
+main()
