@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "feroma/algorithms/test_time.h"
+#include "feroma/core/entropy.h"
 #include "feroma/core/error.h"
-#include "feroma/core/portable_math.h"
 #include "feroma/engine/sgd.h"
 
 namespace feroma {
@@ -34,14 +34,6 @@ std::vector<double> softmax_of(std::vector<double> values) {
 
 /// Adam's first step: the sign of the slope, unless it is next to nothing.
 double sign_step(double slope) { return slope / (std::abs(slope) + 1e-8); }
-
-double entropy_of(std::span<const float> probabilities) {
-  double entropy = 0;
-  for (const float p : probabilities) {
-    entropy -= p > 0 ? static_cast<double>(p) * portable_log(static_cast<double>(p)) : 0.0;
-  }
-  return entropy;
-}
 
 double cosine_between(std::span<const float> row, std::span<const double> mean) {
   double dot = 0;

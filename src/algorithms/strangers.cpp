@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "feroma/core/portable_math.h"
+#include "feroma/core/entropy.h"
 #include "feroma/mapping/neighbours.h"
 
 namespace feroma {
@@ -12,28 +12,14 @@ namespace {
 /// Informations are means over hundreds of samples, so small differences count.
 constexpr double kTemperature = 0.02;
 
-double entropy_of(float probability) {
-  const auto p = static_cast<double>(probability);
-  return p > 0 ? -p * portable_log(p) : 0;
-}
-
-/// The entropy of one prediction; each label of multi-label data is a prediction of its own.
-double entropy_of(std::span<const float> prediction, bool multi_label) {
-  double sum = 0;
-  for (const float p : prediction) {
-    sum += entropy_of(p) + (multi_label ? entropy_of(1.0F - p) : 0.0);
-  }
-  return sum;
-}
-
 /// What a model's predictions tell of the samples, in nats: how sure it is of each, and of different classes.
-double information(std::span<const float> probabilities, std::size_t classes, bool multi_label) {
+double information(std::span<const float> probabilities, std::size_t classes) {
   const std::size_t samples = probabilities.size() / classes;
   std::vector<double> sums(classes);
   double unsure = 0;
   for (std::size_t i = 0; i < samples; ++i) {
     const auto row = probabilities.subspan(i * classes, classes);
-    unsure += entropy_of(row, multi_label);
+    unsure += entropy_of(row);
     for (std::size_t u = 0; u < classes; ++u) {
       sums[u] += static_cast<double>(row[u]);
     }
@@ -42,7 +28,7 @@ double information(std::span<const float> probabilities, std::size_t classes, bo
   for (const double sum : sums) {
     shares.push_back(static_cast<float>(sum / static_cast<double>(samples)));
   }
-  return entropy_of(shares, multi_label) - unsure / static_cast<double>(samples);
+  return entropy_of(shares) - unsure / static_cast<double>(samples);
 }
 
 }  // namespace
@@ -79,7 +65,7 @@ std::vector<double> confidence_weights(Trainer& trainer, const View& data, std::
   std::vector<double> losses;
   for (const Parent& parent : parents) {
     const std::vector<float> probabilities = trainer.probabilities(*parent.model, data);
-    losses.push_back(-information(probabilities, probabilities.size() / data.size(), data.samples->multi_label()));
+    losses.push_back(-information(probabilities, probabilities.size() / data.size()));
   }
   return softmax_weights(losses, kTemperature);
 }

@@ -15,7 +15,8 @@ namespace feroma {
                                const Profile& query, std::span<const Parent> parents);
 
 /// Weights over the parents by how much their models tell of the client's unlabelled data: exp(information / 0.02
-/// nats), where information is the entropy of the mean prediction less the mean entropy of the predictions.
+/// nats), where information is the entropy of the mean prediction less the mean entropy of the predictions. For data
+/// with one label per sample: of several labels, most of them absent, every model is sure.
 [[nodiscard]] std::vector<double> confidence_weights(Trainer& trainer, const View& data,
                                                      std::span<const Parent> parents);
 

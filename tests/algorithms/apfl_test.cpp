@@ -181,7 +181,7 @@ TEST(Apfl, EveryOptionChangesSomething) {
     return std::pair(last.validation_loss, test::served_bits(loop.algorithm()));
   };
   const auto usual = known("");
-  for (const char* change : {"variant = 'fixed_half'", "alpha = 0.9", "alpha_rate = 0.01", "alpha_update = 'round'",
+  for (const char* change : {"variant = 'fixed_half'", "alpha = 0.9", "alpha_rate = 0.01", "alpha_update = 'step'",
                              "momentum_reset = 'epoch'"}) {
     EXPECT_NE(known(change), usual) << change;
   }
@@ -189,7 +189,7 @@ TEST(Apfl, EveryOptionChangesSomething) {
 
 TEST(Apfl, RefusesOptionsThatWouldBeIgnored) {
   ToyRun run;
-  for (const char* change : {"alpha = 0.9", "alpha_rate = 0.5", "alpha_update = 'round'"}) {
+  for (const char* change : {"alpha = 0.9", "alpha_rate = 0.5", "alpha_update = 'step'"}) {
     expect_error(ErrorCode::invalid_config, "would be ignored: it needs variant learned",
                  [&] { return run.loop(std::string("name = 'apfl'\nvariant = 'fixed_half'\n") + change).rounds(); });
   }

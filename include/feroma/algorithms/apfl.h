@@ -28,9 +28,9 @@ constexpr auto enum_names(AlphaUpdate) {
 /// APFL (Deng et al., 2020): a client predicts with alpha * private + (1 - alpha) * shared parameters.
 struct ApflOptions {
   ApflVariant variant = ApflVariant::learned;
-  double alpha = 0.5;
+  double alpha = 1;
   double alpha_rate = 0;
-  AlphaUpdate alpha_update = AlphaUpdate::step;
+  AlphaUpdate alpha_update = AlphaUpdate::round;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>

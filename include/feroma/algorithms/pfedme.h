@@ -23,7 +23,7 @@ constexpr auto enum_names(PFedMeVariant) {
 struct PFedMeOptions {
   PFedMeVariant variant = PFedMeVariant::moreau;
   double lambda = 5;
-  double personal_rate = 0.05;
+  double personal_rate = 0.03;
   double eta = 0.15;
   double beta = 1;
   double weight_decay = 0;
