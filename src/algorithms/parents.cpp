@@ -81,6 +81,14 @@ std::vector<Profile> profiles_of(std::span<const Parent> parents) {
   return profiles;
 }
 
+Round newest_round(std::span<const Parent> parents) {
+  Round newest = 0;
+  for (const Parent& parent : parents) {
+    newest = std::max(newest, parent.round);
+  }
+  return newest;
+}
+
 Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                      std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,
                      const Parallel& parallel) {
@@ -111,7 +119,11 @@ Matrix with_global_share(const FeromaOptions& options, Matrix weights, std::span
   if (options.global_share == 0 || weights.empty() || !class_shares_alike(profiles_of(parents))) {
     return weights;
   }
-  Matrix mean(1, parents.size(), 1);
+  const Round newest = newest_round(parents);
+  Matrix mean(1, parents.size());
+  for (std::size_t c = 0; c < parents.size(); ++c) {
+    mean.at(0, c) = parents[c].round == newest ? 1 : 0;
+  }
   mean = weigh_by_counts(std::move(mean), column_counts(options, receivers, parents));
   for (std::size_t r = 0; r < weights.rows; ++r) {
     for (std::size_t c = 0; c < weights.cols; ++c) {

@@ -21,6 +21,8 @@ struct Parent {
 };
 
 [[nodiscard]] std::vector<Profile> profiles_of(std::span<const Parent> parents);
+/// The round of the newest parents; older ones were kept for distributions that are gone.
+[[nodiscard]] Round newest_round(std::span<const Parent> parents);
 
 /// A client of the current round waiting for its mixture.
 struct Receiver {
@@ -33,9 +35,9 @@ struct Receiver {
                                    std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,
                                    const Parallel& parallel = in_turn);
 
-/// The same with a share of every row replaced by the mean of all models, where clients have the same shares of
-/// classes. What they learn then stays of use to distributions that nobody has. Where shares differ, the mean is a
-/// model of other tasks.
+/// The same with a share of every row replaced by the mean of the last round's models, where clients have the same
+/// shares of classes. What they learn then stays of use to distributions that nobody has. Where shares differ, the mean
+/// is a model of other tasks.
 [[nodiscard]] Matrix with_global_share(const FeromaOptions& options, Matrix weights,
                                        std::span<const Receiver> receivers, std::span<const Parent> parents);
 

@@ -56,7 +56,14 @@ bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const 
   const Gauge gauge = fit_gauge(options.assign_metric, shape, /*label_free=*/true, scaler, old);
   const Distances distances = compare(gauge, std::span(&query, 1), old);
   const auto row = distances.squared.row(0);
-  const auto nearest = static_cast<std::size_t>(std::min_element(row.begin(), row.end()) - row.begin());
+  const Round newest = newest_round(parents);
+  std::size_t nearest = parents.size();
+  for (std::size_t c = 0; c < parents.size(); ++c) {
+    const bool present = parents[c].round == newest;
+    if (present && (nearest == parents.size() || row[c] < row[nearest])) {
+      nearest = c;
+    }
+  }
   const double noise = distances.floor.at(0, nearest);
   return noise > 0 && row[nearest] > kPartnerRatio * kPartnerRatio * noise;
 }

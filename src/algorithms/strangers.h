@@ -8,9 +8,10 @@
 
 namespace feroma {
 
-/// Whether no parent's data explain a test client's label-free profile: even the nearest is further away than two
-/// samples of one distribution are. Never where the metric knows no noise, and never where clients' class shares
-/// differ: then other shares may explain it.
+/// Whether no parent's data of the last round explain a test client's label-free profile: even the nearest is further
+/// away than two samples of one distribution are. Never where the metric knows no noise, and never where clients' class
+/// shares differ: then other shares may explain it. Models kept from earlier rounds do not make a client known: they
+/// are older, and have to show that they are the better choice.
 [[nodiscard]] bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                                const Profile& query, std::span<const Parent> parents);
 

@@ -109,6 +109,21 @@ TEST(MixingMatrix, GlobalShareIsTheMeanOfAllModels) {
   }
 }
 
+TEST(MixingMatrix, TheMeanIsOfTheLastRoundsModels) {
+  Rng rng(5);
+  std::vector<Parent> parents = parents_of(rng, 4);
+  for (Parent& parent : parents) {
+    parent.round = 7;
+  }
+  parents[3].round = 2;  // kept for a distribution that is gone
+  const std::vector<Receiver> receivers = receivers_of(rng, 2);
+  FeromaOptions options;
+  options.global_share = 1;
+  const Matrix all = with_global_share(options, Matrix(2, 4, 0.25), receivers, parents);
+  EXPECT_NEAR(all.at(0, 0), 100.0 / 303, 1e-12);
+  EXPECT_EQ(all.at(0, 3), 0);
+}
+
 TEST(MixingMatrix, NobodyLearnsFromTheMeanOfOtherTasks) {
   Rng rng(5);
   std::vector<Parent> parents = parents_of(rng, 6);

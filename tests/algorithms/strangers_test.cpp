@@ -37,6 +37,13 @@ TEST(Strangers, AreNobodyWhereClassSharesDiffer) {
   EXPECT_FALSE(is_stranger({}, kShape, {}, profile_at(9), parents));
 }
 
+TEST(Strangers, AreNotKnownByAModelThatWasKept) {
+  std::vector<Parent> parents = parents_at({0, 0.02F, 3});
+  EXPECT_FALSE(is_stranger({}, kShape, {}, profile_at(3), parents));
+  parents[0].round = parents[1].round = 5;
+  EXPECT_TRUE(is_stranger({}, kShape, {}, profile_at(3), parents));
+}
+
 TEST(Strangers, AreUnknownToAMetricWithoutNoise) {
   FeromaOptions options;
   options.assign_metric = Metric::euclidean;
