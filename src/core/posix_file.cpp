@@ -1,6 +1,7 @@
 #include "core/posix_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,16 @@ void PosixFile::truncate(std::uint64_t size) {
   if (uninterrupted([&] { return ::ftruncate(descriptor_, static_cast<off_t>(size)); }) < 0) {
     fail_errno(path_, "truncate", errno);
   }
+}
+
+bool PosixFile::try_lock() {
+  if (uninterrupted([&] { return ::flock(descriptor_, LOCK_EX | LOCK_NB); }) == 0) {
+    return true;
+  }
+  if (errno != EWOULDBLOCK) {
+    fail_errno(path_, "lock", errno);
+  }
+  return false;
 }
 
 std::uint64_t PosixFile::size() const {

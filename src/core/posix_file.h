@@ -27,6 +27,8 @@ class PosixFile {
   void write_all(std::span<const std::byte> bytes);
   void sync();
   void truncate(std::uint64_t size);
+  /// Whether nobody else holds the file now; it is held until it is closed.
+  [[nodiscard]] bool try_lock();
   [[nodiscard]] std::uint64_t size() const;
   /// Closes now, so that an error the system reports late is not lost.
   void close();

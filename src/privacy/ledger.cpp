@@ -1,0 +1,169 @@
+#include "feroma/privacy/ledger.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/posix_file.h"
+#include "feroma/core/error.h"
+#include "feroma/privacy/accountant.h"
+#include "privacy/ledger_text.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLedger = "ledger";
+constexpr std::string_view kReleased = "released";
+/// Rounding of a plan that is used up to the last release.
+constexpr double kSlack = 1e-9;
+
+fs::path released_path(const fs::path& folder, std::uint64_t sequence) {
+  return folder / kReleased / fmt::format("{}.bin", sequence);
+}
+
+/// The numbers of the released files.
+std::vector<std::uint64_t> released_files(const fs::path& folder) {
+  std::vector<std::uint64_t> numbers;
+  if (!fs::exists(folder / kReleased)) {
+    return numbers;
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / kReleased)) {
+    const std::string name = entry.path().filename().string();
+    if (is_unfinished_write(name)) {
+      continue;  // never left: bytes are sent after they have their name
+    }
+    const fs::path path = entry.path();
+    const std::string stem = path.stem().string();
+    const bool numbered = path.extension() == ".bin" && !stem.empty() && stem.size() < 19 &&
+                          std::all_of(stem.begin(), stem.end(), [](char c) { return c >= '0' && c <= '9'; });
+    require(numbered, ErrorCode::invalid_data, "{}: not a released file of a ledger", path.string());
+    numbers.push_back(std::stoull(stem));
+  }
+  return numbers;
+}
+
+/// Every released file must have its line: bytes without one say that lines were lost.
+void check_released_files(const fs::path& folder, std::size_t lines) {
+  for (const std::uint64_t number : released_files(folder)) {
+    require(number >= 1 && number <= lines, ErrorCode::invalid_data,
+            "{}: release {} was made but the ledger has {} lines: it was cut or lost, and nothing more is released",
+            (folder / kLedger).string(), number, lines);
+  }
+}
+
+Bytes read_released(const fs::path& folder, const LedgerLine& line) {
+  Bytes bytes = read_file(released_path(folder, line.sequence));
+  require(sha256(bytes) == line.digest, ErrorCode::invalid_data, "{}: its SHA-256 must be {}, got {}",
+          released_path(folder, line.sequence).string(), line.digest, sha256(bytes));
+  return bytes;
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+}  // namespace
+
+/// The open file, locked against other processes.
+struct Ledger::Held {
+  detail::PosixFile file;
+};
+
+PrivacySpent spent_by(const std::vector<LedgerLine>& lines, const PrivacyBudget& budget) {
+  struct Sums {
+    double rho = 0;
+    double epsilon = 0;
+    bool pure = true;
+  };
+  std::map<std::int64_t, Sums> versions;
+  for (const LedgerLine& line : lines) {
+    Sums& sums = versions[budget.versions_disjoint ? line.key.version : 0];
+    sums.rho += line.cost.rho;
+    sums.epsilon += line.cost.epsilon.value_or(0);
+    sums.pure = sums.pure && line.cost.epsilon.has_value();
+  }
+  PrivacySpent spent{static_cast<int>(lines.size()), 0, 0};
+  for (const auto& [version, sums] : versions) {
+    const double converted = epsilon_of(sums.rho, budget.delta);
+    spent.rho = std::max(spent.rho, sums.rho);
+    spent.epsilon = std::max(spent.epsilon, sums.pure ? std::min(converted, sums.epsilon) : converted);
+  }
+  return spent;
+}
+
+Ledger::Ledger(fs::path folder, const PrivacyBudget& budget) : folder_(std::move(folder)), budget_(budget) {
+  make_writable_folder(folder_);
+  make_writable_folder(folder_ / kReleased);
+  const fs::path path = folder_ / kLedger;
+  held_ = std::make_unique<Held>(Held{detail::PosixFile(path, O_RDWR | O_CREAT | O_APPEND)});
+  require(held_->file.try_lock(), ErrorCode::io, "{}: another process holds this ledger", path.string());
+  detail::sync_folder(folder_);
+  remove_unfinished_writes(folder_ / kReleased);
+  LedgerText text = read_ledger_text(read_text(path), path.string());
+  check_released_files(folder_, text.lines.size());
+  // What was cut short has no released file, so it never left; the line is written anew.
+  if (held_->file.size() != text.whole_size) {
+    held_->file.truncate(text.whole_size);
+    held_->file.sync();
+  }
+  lines_ = std::move(text.lines);
+  last_check_ = std::move(text.last_check);
+}
+
+Ledger::~Ledger() = default;
+Ledger::Ledger(Ledger&&) noexcept = default;
+
+bool Ledger::covers(const ReleaseKey& key, const ReleaseCost& cost) const {
+  std::vector<LedgerLine> after = lines_;
+  after.push_back({0, key, cost, "", 0});
+  const PrivacySpent spent = spent_by(after, budget_);
+  return spent.releases <= budget_.releases && spent.epsilon <= budget_.epsilon * (1 + kSlack);
+}
+
+std::optional<Bytes> Ledger::release(const ReleaseKey& key, const ReleaseCost& cost,
+                                     const std::function<Bytes()>& make) {
+  require(is_word(key.kind) && is_word(key.job), ErrorCode::internal,
+          "[privacy] kind and job must be words, got \"{}\" and \"{}\"", key.kind, key.job);
+  require(std::isfinite(cost.rho) && cost.rho > 0, ErrorCode::internal, "[privacy] a release must cost rho, got {}",
+          cost.rho);
+  for (const LedgerLine& line : lines_) {
+    // A line whose bytes were never written is budget that a crash wasted.
+    if (line.key == key && fs::exists(released_path(folder_, line.sequence))) {
+      return read_released(folder_, line);
+    }
+  }
+  if (!covers(key, cost)) {
+    return std::nullopt;
+  }
+  Bytes bytes = make();
+  const double total = lines_.empty() ? cost.rho : lines_.back().total_rho + cost.rho;
+  LedgerLine line{lines_.size() + 1, key, cost, sha256(bytes), total};
+  std::string check;
+  const std::string text = write_line(line, last_check_, check);
+  held_->file.write_all(std::as_bytes(std::span(text)));
+  held_->file.sync();
+  lines_.push_back(std::move(line));
+  last_check_ = std::move(check);
+  write_file_atomically(released_path(folder_, lines_.back().sequence), bytes);
+  return bytes;
+}
+
+std::vector<LedgerLine> audit_ledger(const fs::path& folder) {
+  const fs::path path = folder / kLedger;
+  const std::string text = read_text(path);
+  LedgerText ledger = read_ledger_text(text, path.string());
+  check_released_files(folder, ledger.lines.size());
+  require(ledger.whole_size == text.size(), ErrorCode::invalid_data, "{}: the last line is cut", path.string());
+  for (const LedgerLine& line : ledger.lines) {
+    if (fs::exists(released_path(folder, line.sequence))) {
+      static_cast<void>(read_released(folder, line));
+    }
+  }
+  return ledger.lines;
+}
+
+}  // namespace feroma
