@@ -8,9 +8,7 @@
 namespace feroma {
 namespace {
 
-constexpr double kUnit = 65536;  // 16 fractional bits
-
-std::int64_t fixed(double value) { return static_cast<std::int64_t>(std::nearbyint(value * kUnit)); }
+std::int64_t fixed(double value) { return static_cast<std::int64_t>(std::nearbyint(value * kFixedPoint)); }
 
 /// Coordinates within the bounds, whatever came in.
 std::vector<double> clipped(const SumShape& shape, std::span<const float> coordinates) {
@@ -68,9 +66,9 @@ std::int64_t block_bound(const SumShape& shape) {
   const auto entries = static_cast<double>(shape.block_size());
   // Rounding moves each entry by a half at most.
   if (shape.clip == Clip::box) {
-    return static_cast<std::int64_t>(std::floor(kUnit * real_bound(shape) + entries / 2)) + 1;
+    return static_cast<std::int64_t>(std::floor(kFixedPoint * real_bound(shape) + entries / 2)) + 1;
   }
-  const auto norm = static_cast<std::int64_t>(std::floor(kUnit * real_bound(shape) + std::sqrt(entries) / 2)) + 1;
+  const auto norm = static_cast<std::int64_t>(std::floor(kFixedPoint * real_bound(shape) + std::sqrt(entries) / 2)) + 1;
   return norm * norm;
 }
 

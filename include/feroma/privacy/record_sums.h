@@ -7,6 +7,9 @@
 
 namespace feroma {
 
+/// Sums are integers: so many to one.
+inline constexpr double kFixedPoint = 65536;
+
 /// How a record's coordinates are bounded: each within [-1, 1], or all of them within the unit ball.
 enum class Clip { box, ball };
 /// Which data sets must look alike: with and without one record, or with one record exchanged.
