@@ -13,6 +13,7 @@ void add_run_command(CLI::App& app);
 void add_list_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_privacy_command(CLI::App& app);
 /// Part of `feroma data`.
 void add_preview_command(CLI::App& data);
 

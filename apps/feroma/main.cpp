@@ -58,6 +58,7 @@ int run_app(int argc, char** argv) {
   add_data_command(app);
   add_list_command(app);
   add_bench_command(app);
+  add_privacy_command(app);
 
   log_to_stderr(/*verbose=*/false);
   try {
