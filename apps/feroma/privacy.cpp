@@ -20,10 +20,27 @@ namespace {
 
 enum class Mechanism { off, paper, pure, gaussian };
 
-const std::vector<std::pair<std::string, Mechanism>> kMechanisms{
+using MechanismNames = std::vector<std::pair<std::string_view, Mechanism>>;
+const MechanismNames kMechanisms{
     {"off", Mechanism::off}, {"paper", Mechanism::paper}, {"pure", Mechanism::pure}, {"gaussian", Mechanism::gaussian}};
-const std::vector<std::pair<std::string, Mechanism>> kGuarantees{{"pure", Mechanism::pure},
-                                                                 {"gaussian", Mechanism::gaussian}};
+const MechanismNames kGuarantees{{"pure", Mechanism::pure}, {"gaussian", Mechanism::gaussian}};
+
+CLI::Option* add_mode_option(CLI::App& command, Mechanism& mode, const MechanismNames& names) {
+  std::string choices;
+  for (const auto& [name, value] : names) {
+    choices += fmt::format("{}{}", choices.empty() ? "" : "|", name);
+  }
+  const auto parse = [&mode, &names, choices](const std::string& given) {
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&](const auto& entry) { return entry.first == given; });
+    if (found == names.end()) {
+      throw CLI::ValidationError("--mode", fmt::format("must be one of {}, got {}", choices, given));
+    }
+    mode = found->second;
+  };
+  return command.add_option_function<std::string>("--mode", parse, "How profiles are protected")
+      ->option_text(choices + (names.size() == kGuarantees.size() ? " [gaussian]" : ""));
+}
 
 /// What the subcommands are asked.
 struct PrivacyQuestion {
@@ -215,26 +232,16 @@ void audit(const PrivacyQuestion& question) {
 }
 
 void add_budget_options(CLI::App& command, PrivacyQuestion& question) {
-  command.add_option("--epsilon", question.epsilon, "For the whole run")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--delta", question.delta, "For the whole run")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-300, 0.5));
-  command.add_option("--releases", question.releases, "Profiles that a client may send")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  command.add_option("--records", question.records, "Sizes of clients' data")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--classes", question.classes, "Classes of the data")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100000));
-  command.add_option("--coordinates", question.coordinates, "Coordinates of a profile")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  command.add_flag("--replace-one", question.replace_one,
-                   "Neighbours differ in one record exchanged, not in one more or less");
+  const auto add = [&](const char* name, auto& value, const char* about, const char* shown) {
+    return command.add_option(name, value, about)->option_text(shown);
+  };
+  add("--epsilon", question.epsilon, "For the whole run", "NUMBER [5]")->check(CLI::PositiveNumber);
+  add("--delta", question.delta, "For the whole run", "NUMBER [1e-5]")->check(CLI::Range(1e-300, 0.5));
+  add("--releases", question.releases, "Profiles that a client may send", "COUNT [20]")->check(CLI::Range(1, 1000000));
+  add("--records", question.records, "Sizes of clients' data", "COUNT ... [300 1000 2000]")->check(CLI::PositiveNumber);
+  add("--classes", question.classes, "Classes of the data", "COUNT [10]")->check(CLI::Range(1, 100000));
+  add("--coordinates", question.coordinates, "Coordinates of a profile", "COUNT [10]")->check(CLI::Range(1, 10000));
+  command.add_flag("--replace-one", question.replace_one, "Neighbours have one record exchanged, not one more or less");
 }
 
 }  // namespace
@@ -248,18 +255,14 @@ void add_privacy_command(CLI::App& app) {
   CLI::App* calibrating =
       privacy->add_subcommand("calibrate", "The noise that a budget needs and what profiles are worth with it");
   calibrating->footer("Example:\n  feroma privacy calibrate --epsilon 5 --releases 20 --records 300 1000");
-  calibrating->add_option("--mode", question->mode, "pure or gaussian")
-      ->transform(CLI::CheckedTransformer(kGuarantees))
-      ->default_str("gaussian");
+  static_cast<void>(add_mode_option(*calibrating, question->mode, kGuarantees));
   add_budget_options(*calibrating, *question);
   add_format_option(*calibrating, question->format);
   calibrating->callback([question] { calibrate(*question); });
 
   CLI::App* explaining = privacy->add_subcommand("explain", "What a mode protects, against whom, and what it does not");
   explaining->footer("Example:\n  feroma privacy explain --mode paper --epsilon 10 --records 300");
-  explaining->add_option("--mode", question->mode, "off, paper, pure or gaussian")
-      ->transform(CLI::CheckedTransformer(kMechanisms))
-      ->required();
+  add_mode_option(*explaining, question->mode, kMechanisms)->required();
   add_budget_options(*explaining, *question);
   explaining->callback([question] { explain_mode(*question); });
 

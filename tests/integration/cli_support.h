@@ -49,7 +49,7 @@ inline std::string text_of(const std::string& path) {
 }
 
 /// A test with a folder of its own, removed at the end.
-class CliFiles : public testing::Test {
+class CliFiles : public ::testing::Test {
  protected:
   CliFiles() {
     std::string name = (std::filesystem::temp_directory_path() / "feroma-cli-XXXXXX").string();
