@@ -168,9 +168,7 @@ std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<co
   return outputs;
 }
 
-Parameters weighted_mean(std::span<const ParametersPtr> sources, std::span<const std::int64_t> counts) {
-  require(!sources.empty() && sources.size() == counts.size(), ErrorCode::internal,
-          "[aggregation] a mean needs one count per model, got {} for {}", counts.size(), sources.size());
+std::vector<float> shares_of(std::span<const std::int64_t> counts) {
   double total = 0;
   for (const std::int64_t count : counts) {
     total += static_cast<double>(count);
@@ -180,7 +178,13 @@ Parameters weighted_mean(std::span<const ParametersPtr> sources, std::span<const
   for (const std::int64_t count : counts) {
     weights.push_back(static_cast<float>(static_cast<double>(count) / total));
   }
-  return std::move(mix(sources, weights).front());
+  return weights;
+}
+
+Parameters weighted_mean(std::span<const ParametersPtr> sources, std::span<const std::int64_t> counts) {
+  require(!sources.empty() && sources.size() == counts.size(), ErrorCode::internal,
+          "[aggregation] a mean needs one count per model, got {} for {}", counts.size(), sources.size());
+  return std::move(mix(sources, shares_of(counts)).front());
 }
 
 Parameters extrapolate(const ParametersPtr& now, const ParametersPtr& before, double momentum) {

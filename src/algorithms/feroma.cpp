@@ -11,6 +11,7 @@
 #include "algorithms/retention.h"
 #include "algorithms/server_momentum.h"
 #include "algorithms/strangers.h"
+#include "feroma/aggregation/fold.h"
 #include "feroma/aggregation/mix.h"
 #include "feroma/algorithms/extractor.h"
 
@@ -299,8 +300,8 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
     models.push_back(parent.model);
   }
   const std::vector<float> weights(mixing.values.begin(), mixing.values.end());
-  std::vector<Start> starts =
-      starts_of(options_, shape_, state_.scaler, receivers_, state_.parents, mixing, mix(models, weights, parallel_));
+  std::vector<Start> starts = starts_of(options_, shape_, state_.scaler, receivers_, state_.parents, mixing,
+                                        fold_models(options_.fold_rule(), models, weights, parallel_));
   for (std::size_t r = 0; r < starts.size(); ++r) {
     assigned_[receivers_[r].client] = std::move(starts[r]);
   }
@@ -324,7 +325,7 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
       }
     }
     state_.global_before = gains ? state_.global : nullptr;
-    state_.global = share(weighted_mean(models, counts));
+    state_.global = share(std::move(fold_models(options_.fold_rule(), models, shares_of(counts), parallel_).front()));
     if (warmed_up(round, answers)) {
       end_warmup(round);
     }
@@ -384,7 +385,8 @@ std::unique_ptr<Predictor> Feroma::mixture(std::span<const double> weights) cons
     }
   }
   const std::vector<float> row(weights.begin(), weights.end());
-  return make_single_model_predictor(share(std::move(mix(models, row).front())), std::move(sources));
+  return make_single_model_predictor(share(std::move(fold_models(options_.fold_rule(), models, row).front())),
+                                     std::move(sources));
 }
 
 std::unique_ptr<Predictor> Feroma::predictor(TestPolicy policy, TestContext& context) const {

@@ -64,6 +64,8 @@ void check_applicable(const FeromaOptions& options, const FeromaOptions& preset,
   applies("mapping.threshold", options.threshold != preset.threshold, mixes, "a mapping.kernel that is not uniform");
   applies("mapping.global_share", options.global_share != preset.global_share, mixes,
           "a mapping.kernel that is not uniform");
+  applies("mapping.fold_trim", options.fold_trim != preset.fold_trim,
+          options.fold == Fold::trimmed || options.fold == Fold::krum, "mapping.fold trimmed or krum");
   applies("assign.strangers", options.strangers != preset.strangers, options.assign_metric == Metric::reliable,
           "assign.metric reliable");
   applies("mapping.scaling", options.scaling != preset.scaling,

@@ -91,6 +91,20 @@ TEST_F(ServerTest, AShareOfEveryModelIsTheMeanOfAll) {
   EXPECT_EQ(algorithm->trace()->strategies[0], Strategy::personal) << "by what its profile chose";
 }
 
+// One of three sends nonsense: the median of the others is what everybody gets, in the warm-up and after it.
+TEST_F(ServerTest, ARobustFoldBearsALiar) {
+  options.counts = Counts::none;
+  options.kernel = Kernel::uniform;
+  options.fold = Fold::median;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}, {ClientId{2}, trained(-1000)}});
+  EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 1);
+  answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(0)}, {ClientId{2}, profiled(0)}});
+  answer(2, 1, {{ClientId{0}, trained(3)}, {ClientId{1}, trained(4)}, {ClientId{2}, trained(1e6F)}});
+  answer(3, 0, {{ClientId{0}, profiled(0)}});
+  EXPECT_FLOAT_EQ(sent_to(3, 0), 4);
+}
+
 TEST_F(ServerTest, OnlyThoseWhoTrainedBecomeParents) {
   start();
   answer(1, 0, {{ClientId{0}, trained(0)}});

@@ -16,6 +16,8 @@ namespace feroma {
 [[nodiscard]] std::vector<Parameters> mix(std::span<const ParametersPtr> sources, std::span<const float> weights,
                                           const Parallel& parallel = in_turn);
 
+/// Counts as shares of their sum; without any it is an internal error.
+[[nodiscard]] std::vector<float> shares_of(std::span<const std::int64_t> counts);
 /// The mean of models weighted by counts; nothing to average is an internal error.
 [[nodiscard]] Parameters weighted_mean(std::span<const ParametersPtr> sources, std::span<const std::int64_t> counts);
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "feroma/aggregation/fold.h"
 #include "feroma/algorithms/feroma_choices.h"
 #include "feroma/algorithms/local_training.h"
 #include "feroma/core/options.h"
@@ -42,6 +43,8 @@ struct FeromaOptions {
   double width = 0.5;
   double threshold = 0;
   double global_share = 0.2;
+  Fold fold = Fold::mean;
+  double fold_trim = 0.25;
   Counts counts = Counts::trained;
   Normalisation normalisation = Normalisation::row;
   Join join = Join::id;
@@ -61,6 +64,7 @@ struct FeromaOptions {
   static void fields(Self& self, Visit&& visit);
   /// Impossible combinations, and options that differ from `preset` but cannot act beside the others.
   void check(const FeromaOptions& preset, Problems& problems, const std::string& where) const;
+  [[nodiscard]] FoldRule fold_rule() const { return {fold, fold_trim}; }
   [[nodiscard]] bool uses_priors() const { return missing_class == MissingClass::mask; }
 };
 
@@ -97,6 +101,10 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("mapping.threshold", self.threshold, between(0, 1), "weights below it are dropped; none left: uniform");
   visit("mapping.global_share", self.global_share, between(0, 1),
         "share of every mixture that is the mean of all models, where clients have the same shares of classes");
+  visit("mapping.fold", self.fold, anything(),
+        "how models become one: median, trimmed and krum bear clients that lie, in warm-up, training and serving");
+  visit("mapping.fold_trim", self.fold_trim, between(0, 0.49),
+        "the share of weight that may lie: cut at either end (trimmed) or left out (krum)");
   visit("mapping.counts", self.counts, anything(), "sample counts multiplied into the weights");
   visit("mapping.normalisation", self.normalisation, anything(), "row, or sinkhorn for equal use of every source");
   visit("mapping.join", self.join, anything(), "positional reproduces the reference implementation's ordering bug");
