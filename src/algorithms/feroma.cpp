@@ -397,7 +397,8 @@ std::unique_ptr<Predictor> Feroma::predictor(TestPolicy policy, TestContext& con
   switch (policy) {
     case TestPolicy::native: {
       const Profile query = test_profile(context);
-      if (options_.strangers == Strangers::confidence && !context.data.samples->multi_label() &&
+      const bool tells = context.data.size() > 0 && !context.data.samples->multi_label();
+      if (options_.strangers == Strangers::confidence && tells &&
           is_stranger(options_, shape_, state_.scaler, query, state_.parents)) {
         return mixture(confidence_weights(context.trainer, context.data, state_.parents));
       }

@@ -9,7 +9,7 @@
 namespace feroma {
 namespace {
 
-/// Informations are means over hundreds of samples, so small differences count.
+/// Information is a mean over hundreds of samples, so small differences count.
 constexpr double kTemperature = 0.02;
 
 /// What a model's predictions tell of the samples, in nats: how sure it is of each, and of different classes.
@@ -50,9 +50,6 @@ std::vector<double> strangeness(const FeromaOptions& options, const ProfileShape
 bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                  const Profile& query, std::span<const Parent> parents) {
   const std::vector<Profile> old = profiles_of(parents);
-  if (!class_shares_alike(old)) {
-    return false;
-  }
   const Gauge gauge = fit_gauge(options.assign_metric, shape, /*label_free=*/true, scaler, old);
   const Distances distances = compare(gauge, std::span(&query, 1), old);
   const auto row = distances.squared.row(0);
@@ -65,7 +62,8 @@ bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const 
     }
   }
   const double noise = distances.floor.at(0, nearest);
-  return noise > 0 && row[nearest] > kPartnerRatio * kPartnerRatio * noise;
+  // Pairs of all parents are compared last: few clients are far from everybody.
+  return noise > 0 && row[nearest] > kPartnerRatio * kPartnerRatio * noise && class_shares_alike(old);
 }
 
 std::vector<double> confidence_weights(Trainer& trainer, const View& data, std::span<const Parent> parents) {

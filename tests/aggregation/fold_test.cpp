@@ -6,16 +6,13 @@
 
 #include "feroma/aggregation/mix.h"
 #include "feroma/core/rng.h"
+#include "tests/aggregation/one_segment.h"
 #include "tests/expect_error.h"
 
 namespace feroma {
 namespace {
 
-std::shared_ptr<const ParamLayout> layout_of(std::size_t size) {
-  auto layout = std::make_shared<ParamLayout>();
-  layout->add("w", SegmentKind::weight, {static_cast<std::int64_t>(size)});
-  return layout;
-}
+using test::layout_of;
 
 ParametersPtr model_of(const std::vector<float>& values) {
   Parameters params(layout_of(values.size()));

@@ -9,15 +9,12 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/rng.h"
+#include "tests/aggregation/one_segment.h"
 
 namespace feroma {
 namespace {
 
-std::shared_ptr<const ParamLayout> layout_of(std::size_t size) {
-  auto layout = std::make_shared<ParamLayout>();
-  layout->add("w", SegmentKind::weight, {static_cast<std::int64_t>(size)});
-  return layout;
-}
+using test::layout_of;
 
 ParametersPtr model(const std::shared_ptr<const ParamLayout>& layout, Rng rng) {
   Parameters params(layout);
