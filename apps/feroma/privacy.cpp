@@ -140,9 +140,7 @@ constexpr std::string_view kNotCovered =
     "  Model updates are not covered by this guarantee: they are trained without differential privacy.\n"
     "  A person with k records has k times the epsilon (pure) or k^2 times the rho (gaussian).\n"
     "  That a client has a distribution at all: profiles exist to tell the server which.\n"
-    "  When messages are sent, and who takes part.\n\n"
-    "The mechanism, its accountant and its ledger are in the library; `feroma run` of this version knows mode off "
-    "only.\n";
+    "  When messages are sent, and who takes part.\n";
 
 void explain_paper(const PrivacyQuestion& question) {
   fmt::print(
@@ -156,7 +154,7 @@ void explain_paper(const PrivacyQuestion& question) {
       question.epsilon);
   for (const std::int64_t records : question.records) {
     const ComposedEpsilon composed =
-        composed_epsilon(question.epsilon, question.coordinates, question.classes, records);
+        composed_epsilon(question.epsilon, {question.coordinates, question.coordinates, question.classes}, records);
     fmt::print("{:>7}  {:>14.0f}  {:>16.0f}  {:>14.0f}\n", records, composed.worst, composed.balanced,
                composed.label_free);
   }

@@ -6,6 +6,10 @@ int Algorithm::phases(Round) const { return 1; }
 
 void Algorithm::check_answer(Round, int, ClientId, const Message&) const {}
 
+bool Algorithm::keeps_budget() const { return false; }
+
+bool Algorithm::ends() const { return false; }
+
 int Algorithm::extra_rounds() const { return 0; }
 
 std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }
@@ -20,6 +24,17 @@ void Algorithm::on_window_change(ClientContext&) const {}
 
 const RoundTrace* Algorithm::trace() const { return nullptr; }
 
-std::optional<std::int64_t> Algorithm::profile_floats() const { return std::nullopt; }
+std::optional<ProfileShape> Algorithm::profile_shape() const { return std::nullopt; }
+
+std::optional<std::int64_t> Algorithm::profile_floats() const {
+  const std::optional<ProfileShape> shape = profile_shape();
+  return shape ? std::optional(static_cast<std::int64_t>(shape->size())) : std::nullopt;
+}
+
+void prepare(Algorithm& algorithm, const ServerContext& context) {
+  require(!context.privacy.guarded() || algorithm.keeps_budget(), ErrorCode::unsupported,
+          "its clients send exact counts, which privacy.mode {} does not allow", name_of(context.privacy.mode));
+  algorithm.init(context);
+}
 
 }  // namespace feroma

@@ -1,5 +1,6 @@
 #include "feroma/algorithms/extractor.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "feroma/core/error.h"
@@ -8,6 +9,7 @@ namespace feroma {
 namespace {
 
 constexpr std::size_t kEncodeBatch = 64;
+constexpr double kLeastLength = 1e-6;
 
 void append_labels(EncodedSamples& samples, const Batch& batch) {
   samples.labels.insert(samples.labels.end(), batch.labels.begin(), batch.labels.end());
@@ -24,6 +26,19 @@ EncodedSamples raw_samples(const View& view, bool labelled) {
     samples.rows.values.insert(samples.rows.values.end(), batch.inputs.begin(), batch.inputs.end());
     append_labels(samples, batch);
   }
+  return samples;
+}
+
+EncodedSamples latent_samples(const FeromaOptions& options, const Parameters& encoder, Trainer& trainer,
+                              const View& view, bool labelled) {
+  EncodedSamples samples;
+  trainer.latents(encoder, view, options.latent, [&](std::span<const float> rows, int width, const Batch& batch) {
+    samples.rows.width = width;
+    samples.rows.values.insert(samples.rows.values.end(), rows.begin(), rows.end());
+    if (labelled) {
+      append_labels(samples, batch);
+    }
+  });
   return samples;
 }
 
@@ -66,19 +81,27 @@ ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model)
           options.uses_priors()};
 }
 
+void scale_to_unit_length(Rows& rows) {
+  const auto width = static_cast<std::size_t>(rows.width);
+  for (std::size_t begin = 0; begin < rows.values.size(); begin += width) {
+    double squared = 0;
+    for (std::size_t c = begin; c < begin + width; ++c) {
+      squared += static_cast<double>(rows.values[c]) * static_cast<double>(rows.values[c]);
+    }
+    const double length = std::max(std::sqrt(squared), kLeastLength);
+    for (std::size_t c = begin; c < begin + width; ++c) {
+      rows.values[c] = static_cast<float>(static_cast<double>(rows.values[c]) / length);
+    }
+  }
+}
+
 EncodedSamples encode_samples(const FeromaOptions& options, const ParametersPtr& encoder, Trainer& trainer,
                               const View& view, bool labelled) {
-  if (!encoder) {
-    return raw_samples(view, labelled);
+  EncodedSamples samples =
+      encoder ? latent_samples(options, *encoder, trainer, view, labelled) : raw_samples(view, labelled);
+  if (options.unit_norm) {
+    scale_to_unit_length(samples.rows);
   }
-  EncodedSamples samples;
-  trainer.latents(*encoder, view, options.latent, [&](std::span<const float> rows, int width, const Batch& batch) {
-    samples.rows.width = width;
-    samples.rows.values.insert(samples.rows.values.end(), rows.begin(), rows.end());
-    if (labelled) {
-      append_labels(samples, batch);
-    }
-  });
   return samples;
 }
 

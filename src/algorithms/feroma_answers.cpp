@@ -23,7 +23,9 @@ void check_profile_answer(const Answer& answer, const ProfileShape& shape) {
 
 void check_training_answer(const Answer& answer, const Parameters& like, const FeromaExtras& extras) {
   answer.model("model", like);
-  answer.examples(/*least=*/1);
+  if (extras.count) {
+    answer.examples(/*least=*/1);
+  }
   if (extras.latent_max) {
     answer.floats("latent_max", 1);
   }

@@ -10,6 +10,7 @@ struct FeromaExtras {
   bool latent_max = false;  ///< the largest latent of its held-out samples
   bool held_out = false;    ///< hits among them, and how many they are
   bool gain = false;        ///< the hits that training added
+  bool count = true;        ///< how many examples it has
 };
 
 void check_bounds_answer(const Answer& answer, int width);

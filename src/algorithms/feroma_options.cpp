@@ -39,6 +39,7 @@ FeromaOptions feroma_preset(std::string_view preset) {
   options.metric = Metric::euclidean;
   options.kernel = Kernel::inverse;
   options.counts = Counts::profiled;
+  options.noise_stream = NoiseStream::constant;
   return options;
 }
 

@@ -27,11 +27,13 @@ void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out)
     out.put(parent.model);
     archive.put(encode(parent.profile, shape));
     archive.put(parent.profile.num_samples);
+    archive.put(parent.profile.added_noise);
     archive.put(parent.num_examples);
     archive.put<std::int32_t>(parent.round);
     archive.put(parent.held_out);
     out.put(parent.mixture);
   }
+  archive.put(state.budget_spent);
 }
 
 FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader& in) {
@@ -67,12 +69,14 @@ FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader&
     const auto values = archive.get_vector<float>();
     const auto samples = archive.get<std::int64_t>();
     parent.profile = decode(values, shape, samples);
+    parent.profile.added_noise = archive.get_vector<float>();
     parent.num_examples = archive.get<std::int64_t>();
     parent.round = archive.get<std::int32_t>();
     parent.held_out = archive.get<double>();
     parent.mixture = in.get_model();
     state.parents.push_back(std::move(parent));
   }
+  state.budget_spent = archive.get<bool>();
   return state;
 }
 

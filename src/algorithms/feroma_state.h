@@ -22,6 +22,7 @@ struct FeromaState {
   BlockScaler scaler;
   std::set<ClientId> equipped;  ///< clients that hold the extractor
   std::vector<Parent> parents;
+  bool budget_spent = false;  ///< a client could not tell of its new data
 };
 
 void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out);

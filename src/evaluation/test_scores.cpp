@@ -26,13 +26,14 @@ std::unique_ptr<Predictor> serve_together_or_alone(const Algorithm& algorithm, T
 
 TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
                              const Rng& rng, const Memories& memories, const TrueDistribution& true_distribution,
-                             StageSeconds& seconds, Together* together) {
+                             StageSeconds& seconds, Together* together, Disclosure* disclosure) {
   const StageTimer timer(seconds, Stage::evaluate);
   TestScores scores;
   const auto served = [&](TestPolicy policy) {
     StageSeconds inner;  // counted as evaluation, not twice
     const View* labelled = policy == TestPolicy::few_label ? &shard.few_labels : nullptr;
-    TestContext context{client, shard.data, labelled, rng.derive("test", to_index(client)), trainer, inner, &memories};
+    TestContext context{client,  shard.data, labelled,  rng.derive("test", to_index(client)),
+                        trainer, inner,      &memories, disclosure};
     return serve_together_or_alone(algorithm, policy, context, together);
   };
   const auto accuracy = [&](const std::unique_ptr<Predictor>& predictor) -> std::optional<double> {
@@ -52,10 +53,12 @@ TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard,
 }
 
 double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                    const Rng& rng, const Memories& memories, StageSeconds& seconds, Together* together) {
+                    const Rng& rng, const Memories& memories, StageSeconds& seconds, Together* together,
+                    Disclosure* disclosure) {
   const StageTimer timer(seconds, Stage::evaluate);
   StageSeconds inner;
-  TestContext context{client, shard.data, nullptr, rng.derive("test", to_index(client)), trainer, inner, &memories};
+  TestContext context{client,  shard.data, nullptr,   rng.derive("test", to_index(client)),
+                      trainer, inner,      &memories, disclosure};
   const auto predictor = serve_together_or_alone(algorithm, TestPolicy::native, context, together);
   return predictor ? score(*predictor, trainer, shard.data).accuracy() : std::numeric_limits<double>::quiet_NaN();
 }

@@ -18,6 +18,14 @@ constexpr double kOtherShares = 3;
 /// How much further the kernel of clients without partners reaches.
 constexpr double kReach = 2;
 
+/// The variance of a class's share: of drawing so many samples, and of what was added on purpose.
+double share_noise(const Profile& profile, std::size_t label) {
+  const auto p = static_cast<double>(profile.prior[label]);
+  const double drawn = p * (1 - p) / static_cast<double>(std::max<std::int64_t>(profile.num_samples, 1));
+  const std::size_t added = profile.added_noise.size();
+  return drawn + (added == 0 ? 0.0 : static_cast<double>(profile.added_noise[added - profile.prior.size() + label]));
+}
+
 /// How far class shares are apart, over what chance alone makes of them.
 double share_ratio(const Profile& a, const Profile& b) {
   double squared = 0;
@@ -26,8 +34,7 @@ double share_ratio(const Profile& a, const Profile& b) {
     const auto p = static_cast<double>(a.prior[u]);
     const auto q = static_cast<double>(b.prior[u]);
     squared += (p - q) * (p - q);
-    noise += p * (1 - p) / static_cast<double>(std::max<std::int64_t>(a.num_samples, 1)) +
-             q * (1 - q) / static_cast<double>(std::max<std::int64_t>(b.num_samples, 1));
+    noise += share_noise(a, u) + share_noise(b, u);
   }
   return noise > 0 ? std::sqrt(squared / noise) : 0;
 }

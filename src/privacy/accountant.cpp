@@ -96,10 +96,34 @@ double analytic_noise(double epsilon, double delta) {
   return 1 / largest_within([&](double mu) { return mu > 0 ? gaussian_delta(mu, epsilon) : 0.0; }, delta, 0, high);
 }
 
+double analytic_epsilon(double rho, double delta) {
+  require(rho >= 0 && delta > 0 && delta < 1, ErrorCode::internal,
+          "[privacy] epsilon needs rho >= 0 and delta between 0 and 1, got {} and {}", rho, delta);
+  const double mu = std::sqrt(2 * rho);
+  if (mu == 0 || gaussian_delta(mu, 0) <= delta) {
+    return 0;
+  }
+  // The larger epsilon, the smaller the delta that it needs; zCDP's epsilon is always enough.
+  double low = 0;
+  double high = epsilon_of(rho, delta);
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (gaussian_delta(mu, middle) <= delta ? high : low) = middle;
+  }
+  return high;
+}
+
 double noise_of(double rho) { return 1 / std::sqrt(2 * rho); }
 
-ReleasePlan plan_gaussian(double epsilon, double delta, int releases, double bounds_epsilon) {
-  return divide(rho_of(epsilon, delta), rho_of_pure(bounds_epsilon), releases);
+ReleasePlan plan_gaussian(double epsilon, double delta, int releases, double bounds_epsilon, Calibration calibration) {
+  if (calibration == Calibration::zcdp) {
+    return divide(rho_of(epsilon, delta), rho_of_pure(bounds_epsilon), releases);
+  }
+  require(bounds_epsilon == 0, ErrorCode::invalid_config,
+          "[privacy] the analytic calibration adds up Gaussian releases alone, got bounds_epsilon = {}",
+          bounds_epsilon);
+  const double noise = analytic_noise(epsilon, delta);
+  return divide(1 / (2 * noise * noise), 0, releases);
 }
 
 ReleasePlan plan_pure(double epsilon, int releases, double bounds_epsilon) {

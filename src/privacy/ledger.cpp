@@ -88,7 +88,8 @@ PrivacySpent spent_by(const std::vector<LedgerLine>& lines, const PrivacyBudget&
   }
   PrivacySpent spent{static_cast<int>(lines.size()), 0, 0};
   for (const auto& [version, sums] : versions) {
-    const double converted = epsilon_of(sums.rho, budget.delta);
+    const double converted = budget.calibration == Calibration::analytic ? analytic_epsilon(sums.rho, budget.delta)
+                                                                         : epsilon_of(sums.rho, budget.delta);
     spent.rho = std::max(spent.rho, sums.rho);
     spent.epsilon = std::max(spent.epsilon, sums.pure ? std::min(converted, sums.epsilon) : converted);
   }

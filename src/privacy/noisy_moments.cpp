@@ -97,7 +97,7 @@ NoisyStatistics read_statistics(const SumShape& shape, std::span<const std::int6
   return statistics;
 }
 
-std::vector<double> reference_spread(const SumShape& shape, std::span<const std::vector<std::int64_t>> releases) {
+PooledMoments pooled_moments(const SumShape& shape, std::span<const std::vector<std::int64_t>> releases) {
   const auto l = static_cast<std::size_t>(shape.coordinates);
   BlockSums total{0, std::vector<double>(l), std::vector<double>(l)};
   for (const std::vector<std::int64_t>& released : releases) {
@@ -110,13 +110,14 @@ std::vector<double> reference_spread(const SumShape& shape, std::span<const std:
     }
   }
   const double count = std::max(total.count, 1.0);
-  std::vector<double> spread(l);
+  PooledMoments pooled;
   for (std::size_t i = 0; i < l; ++i) {
     const double mean = total.sum[i] / count;
-    const double variance = total.square[i] / count + shape.offset() - mean * mean;
-    spread[i] = std::sqrt(std::max(variance, kLeastSpread * kLeastSpread));
+    pooled.mean.push_back(mean);
+    pooled.variance.push_back(
+        std::max(total.square[i] / count + shape.offset() - mean * mean, kLeastSpread * kLeastSpread));
   }
-  return spread;
+  return pooled;
 }
 
 double release_noise(const SumShape& shape, Neighbours neighbours, double cost) {

@@ -49,12 +49,12 @@ double SumShape::offset() const {
   return clip == Clip::box ? (1 + ratio - ratio * ratio / 4) / 2 : 1.0 / coordinates;
 }
 
-SumShape box_shape(int coordinates, int classes) { return {coordinates, classes, 1, Clip::box, 1, 1, 1}; }
+SumShape box_shape(int coordinates, int classes) { return {coordinates, classes, 1, false, Clip::box, 1, 1, 1}; }
 
 std::int64_t block_bound(const SumShape& shape) {
-  require(shape.coordinates >= 1 && shape.classes >= 1 && shape.labels >= 1, ErrorCode::internal,
-          "[privacy] sums need coordinates, classes and labels, got {}, {} and {}", shape.coordinates, shape.classes,
-          shape.labels);
+  require(shape.coordinates >= 1 && shape.classes >= 1 && shape.labels >= 1 && (shape.multi_label || shape.labels == 1),
+          ErrorCode::internal, "[privacy] sums need coordinates, classes and labels, got {}, {} and {}",
+          shape.coordinates, shape.classes, shape.labels);
   // The bounds are proven for these weights only.
   require(shape.count > 0 && shape.sum > 0 && shape.square > 0 &&
               (shape.clip == Clip::box ? shape.sum <= 2 * shape.square

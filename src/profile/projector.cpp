@@ -78,6 +78,9 @@ Projector pca_projector(const Rows& points, int output) {
 }
 
 Rows project(const Projector& projector, const Rows& rows) {
+  if (rows.values.empty()) {
+    return {projector.output, {}};
+  }
   require(rows.width == projector.input, ErrorCode::internal, "[profile] a projector of {} inputs got rows of {}",
           projector.input, rows.width);
   if (projector.is_identity()) {

@@ -50,6 +50,14 @@ void append_moments(Signature& signature, const Moments& moments, double samples
   }
 }
 
+/// Noise that was added on purpose comes on top of that of sampling.
+Signature with_added_noise(Signature signature, std::span<const float> added) {
+  for (std::size_t i = 0; i < std::min(signature.noise.size(), added.size()); ++i) {
+    signature.noise[i] += signature.noise[i] < 0 ? 0.0 : static_cast<double>(added[i]);
+  }
+  return signature;
+}
+
 }  // namespace
 
 BlockScaler fit_block_scaler(std::span<const std::vector<float>> profiles, const ProfileShape& shape) {
@@ -86,7 +94,7 @@ Signature signature_of(const Profile& profile, const ProfileShape& shape, bool l
   const auto samples = static_cast<double>(profile.num_samples);
   append_moments(signature, profile.marginal, samples);
   if (label_free) {
-    return signature;
+    return with_added_noise(std::move(signature), profile.added_noise);
   }
   for (std::size_t u = 0; u < profile.per_class.size(); ++u) {
     append_moments(signature, profile.per_class[u], samples * static_cast<double>(profile.prior[u]));
@@ -98,7 +106,7 @@ Signature signature_of(const Profile& profile, const ProfileShape& shape, bool l
       signature.noise.push_back(p * (1 - p) / samples);
     }
   }
-  return signature;
+  return with_added_noise(std::move(signature), profile.added_noise);
 }
 
 Reliability fit_reliability(std::span<const Signature> signatures) {

@@ -17,8 +17,8 @@ using Json = nlohmann::ordered_json;
 /// The keys of `seconds`, in the order of a round.
 constexpr std::array<const char*, 7> kStages{"data", "train", "profile", "map", "aggregate", "evaluate", "save"};
 
-/// Summaries of earlier versions do not have it.
-constexpr std::string_view kAddedLater = "not_applicable";
+/// Summaries of earlier versions do not have these.
+constexpr std::array<std::string_view, 2> kAddedLater{"not_applicable", "dp_guarantee"};
 
 /// One list of fields serves writing and reading, so the two cannot differ.
 template <class Record, class Visit>
@@ -72,6 +72,7 @@ void visit_result(Record& record, Visit&& visit) {
   visit("forward_passes_per_client_round", record.forward_passes_per_client_round);
   visit("backward_passes_per_client_round", record.backward_passes_per_client_round);
   visit("not_applicable", record.not_applicable);
+  visit("dp_guarantee", record.dp_guarantee);
 }
 
 Json value_json(const std::string& text) { return text; }
@@ -106,7 +107,7 @@ class FieldReader {
   template <class T>
   void operator()(const char* key, T& target) const {
     const auto found = json_.find(key);
-    if (found == json_.end() && std::string_view(key) == kAddedLater) {
+    if (found == json_.end() && std::find(kAddedLater.begin(), kAddedLater.end(), key) != kAddedLater.end()) {
       return;
     }
     require(found != json_.end(), ErrorCode::invalid_data, "{}: {} is missing", where_, key);

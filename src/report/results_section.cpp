@@ -40,6 +40,19 @@ std::string cell(const ResultColumn& column, std::size_t row) {
   return fmt::format("<td>{}</td>", column.texts[row]);
 }
 
+/// What each algorithm's profiles promise, where they are noised at all.
+std::string privacy_html(const std::vector<ResultRecord>& results) {
+  std::string lines;
+  for (const ResultRecord& result : results) {
+    if (result.dp_guarantee) {
+      const std::string spent = result.epsilon ? fmt::format(" Spent so far: epsilon {:.3g}.", *result.epsilon) : "";
+      lines += fmt::format("<p><b>{}</b>: privacy: {}{}</p>", escape_html(result.label),
+                           escape_html(*result.dp_guarantee), spent);
+    }
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::size_t colour_of(const RunData& run, const std::string& label) {
@@ -101,7 +114,7 @@ std::string results_html(const RunData& run) {
     }
     html += "</tr>";
   }
-  return html + "</tbody></table></div></section>\n";
+  return html + "</tbody></table></div>" + privacy_html(results) + "</section>\n";
 }
 
 }  // namespace feroma::detail

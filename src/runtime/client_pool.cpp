@@ -18,36 +18,38 @@ Round first_round(const Schedule& schedule, int window) {
 }  // namespace
 
 SimulatedPool::SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng,
-                             const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed)
-    : federation_(federation), workers_(workers), rng_(rng), stop_(stop), task_order_seed_(task_order_seed) {}
+                             const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed,
+                             Disclosures* disclosures)
+    : federation_(federation),
+      workers_(workers),
+      rng_(rng),
+      stop_(stop),
+      task_order_seed_(task_order_seed),
+      disclosures_(disclosures) {}
 
 std::map<ClientId, ClientOutcome> SimulatedPool::exchange(const Algorithm& algorithm, Round round, int phase,
                                                           std::span<const ClientId> participants) {
   std::map<ClientId, ClientOutcome> outcomes;
-  struct Task {
-    ClientId client;
-    Memory* memory;
-    ClientOutcome* outcome;
-  };
   // Map entries are made before the workers start, so that each worker only touches its own client's.
   std::vector<Task> tasks;
   for (const ClientId client : participants) {
-    tasks.push_back({client, &memories_[client], &outcomes[client]});
+    tasks.push_back({client, &memories_[client], &outcomes[client],
+                     disclosures_ == nullptr ? nullptr : &disclosures_->training(client)});
   }
   if (task_order_seed_) {
     Rng(*task_order_seed_).derive("task_order", static_cast<std::uint64_t>(round)).shuffle(std::span(tasks));
   }
   workers_.run(
-      tasks.size(),
-      [&](std::size_t i, Trainer& trainer) {
-        one_client(algorithm, round, phase, tasks[i].client, *tasks[i].memory, trainer, *tasks[i].outcome);
-      },
+      tasks.size(), [&](std::size_t i, Trainer& trainer) { one_client(algorithm, round, phase, tasks[i], trainer); },
       stop_);
   return outcomes;
 }
 
-void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phase, ClientId client, Memory& memory,
-                               Trainer& trainer, ClientOutcome& outcome) const {
+void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phase, const Task& task,
+                               Trainer& trainer) const {
+  const ClientId client = task.client;
+  Memory& memory = *task.memory;
+  ClientOutcome& outcome = *task.outcome;
   ClientShard shard;
   {
     const StageTimer timer(outcome.seconds, Stage::data);
@@ -70,7 +72,8 @@ void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phas
                           require(window <= reached, ErrorCode::internal,
                                   "[client] a window must have been reached ({}), got {}", reached, window);
                           return federation_.shard(client, first_round(federation_.schedule(), window)).train;
-                        }};
+                        },
+                        task.disclosure};
   if (memory.window != shard.window) {
     memory.window = shard.window;
     algorithm.on_window_change(context);

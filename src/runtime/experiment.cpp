@@ -129,6 +129,7 @@ Experiment read_experiment(const Settings& settings) {
     check_warmup(experiment.algorithms[i], i, experiment.scenario.rounds, problems);
   }
   experiment.membership.check(experiment.scenario.clients, experiment.scenario.rounds, problems);
+  experiment.privacy.check(problems);
   check_names(experiment, problems);
   check_simd(experiment.training.simd, problems);
   problems.locate(settings);

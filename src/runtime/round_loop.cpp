@@ -31,7 +31,7 @@ double mean_over(const Range& range, Value value) {
 RoundLoop::RoundLoop(Setup setup)
     : setup_(std::move(setup)),
       algorithm_(fresh_algorithm()),
-      pool_(setup_.federation, setup_.workers, setup_.rng, setup_.stop, setup_.task_order_seed) {}
+      pool_(setup_.federation, setup_.workers, setup_.rng, setup_.stop, setup_.task_order_seed, setup_.disclosures) {}
 
 std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();
@@ -44,13 +44,20 @@ std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
     workers->run(
         count, [&task](std::size_t i, Trainer&) { task(i); }, never);
   };
-  algorithm->init(server);
+  prepare(*algorithm, server);
   return algorithm;
 }
 
 Memories RoundLoop::memories() const { return pool_.memories(present(std::max(round_, 1))); }
 
-Round RoundLoop::rounds() const { return setup_.federation.options().rounds + algorithm_->extra_rounds(); }
+Round RoundLoop::rounds() const {
+  return algorithm_->ends() ? round_ : setup_.federation.options().rounds + algorithm_->extra_rounds();
+}
+
+std::optional<double> RoundLoop::epsilon() const {
+  const bool promised = setup_.disclosures != nullptr && setup_.server.privacy.noise == NoiseSource::os;
+  return promised ? std::optional(setup_.disclosures->epsilon()) : std::nullopt;
+}
 
 /// Extra rounds run on the last scheduled round's data.
 Round RoundLoop::data_round(Round round) const { return std::min(round, setup_.federation.options().rounds); }
@@ -106,6 +113,7 @@ RoundRecord RoundLoop::play_round() {
   validate(round, reports, record);
   describe_clients(round, reports, record);
   describe_mixing(record);
+  record.epsilon = epsilon();
   round_ = round;
   record.seconds = seconds_since(start);
   totals_.seconds += record.seconds;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "feroma/privacy/notice.h"
 #include "feroma/runtime/round_loop.h"
 
 // The end of a run: every test client is served and scored, and what the run has cost is put beside it.
@@ -46,6 +47,14 @@ Together RoundLoop::together(const Algorithm& algorithm, std::span<const TestPol
   return met;
 }
 
+std::vector<Disclosure*> RoundLoop::test_disclosures() const {
+  std::vector<Disclosure*> tellers(setup_.federation.test_clients());
+  for (std::size_t i = 0; i < tellers.size() && setup_.disclosures != nullptr; ++i) {
+    tellers[i] = &setup_.disclosures->testing(static_cast<ClientId>(i));
+  }
+  return tellers;
+}
+
 std::optional<double> RoundLoop::score_best_round() {
   if (totals_.best_round == 0) {
     return std::nullopt;
@@ -60,12 +69,13 @@ std::optional<double> RoundLoop::score_best_round() {
   Together met = together(*best, std::array{TestPolicy::native}, remembered);
   std::vector<double> scores(clients);
   std::vector<StageSeconds> seconds(clients);
+  const std::vector<Disclosure*> tellers = test_disclosures();
   setup_.workers.run(
       clients,
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
         scores[i] = score_native(*best, setup_.federation.test(client, kFewLabels), client, trainer, setup_.rng,
-                                 remembered, seconds[i], &met);
+                                 remembered, seconds[i], &met, tellers[i]);
       },
       setup_.stop);
   for (const StageSeconds& s : seconds) {
@@ -86,12 +96,13 @@ ResultRecord RoundLoop::evaluate() {
   Together met = together(*algorithm_, kTestPolicies, remembered);
   std::vector<TestScores> scores(clients);
   std::vector<StageSeconds> seconds(clients);
+  const std::vector<Disclosure*> tellers = test_disclosures();
   setup_.workers.run(
       clients,
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
         scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, kFewLabels), client, trainer,
-                                      setup_.rng, remembered, trained_on, seconds[i], &met);
+                                      setup_.rng, remembered, trained_on, seconds[i], &met, tellers[i]);
       },
       setup_.stop);
   std::vector<double> native;
@@ -143,6 +154,10 @@ void RoundLoop::describe_costs(ResultRecord& result) const {
   result.forward_passes_per_client_round = static_cast<double>(totals_.passes.forward) / held;
   result.backward_passes_per_client_round = static_cast<double>(totals_.passes.backward) / held;
   result.profile_floats = algorithm_->profile_floats();
+  result.epsilon = epsilon();
+  if (result.profile_floats && setup_.server.privacy.mode != PrivacyMode::off) {
+    result.dp_guarantee = guarantee_of(setup_.server.privacy);
+  }
   result.seconds_total = totals_.seconds;
   for (std::size_t s = 0; s < kStageNames.size(); ++s) {
     result.seconds[std::string(kStageNames[s])] = totals_.stages.values[s];

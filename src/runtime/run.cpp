@@ -6,6 +6,7 @@
 
 #include "feroma/core/log.h"
 #include "feroma/partition/scenario_data.h"
+#include "feroma/privacy/notice.h"
 #include "feroma/report/html.h"
 #include "feroma/report/run_writer.h"
 #include "feroma/report/summary.h"
@@ -96,6 +97,7 @@ ServerContext make_server(const Experiment& experiment, const ModelSpec& model, 
   server.initial = initial;
   server.fit = experiment.training.fit;
   server.rng = rng.derive("server");
+  server.privacy = experiment.privacy;
   server.load_model = [layout = initial->shared_layout()](const std::string& path) {
     require(fs::is_regular_file(path), ErrorCode::invalid_config,
             "profile.encoder must be warmup, input_moments or a safetensors file, got \"{}\", which is no file", path);
@@ -163,13 +165,47 @@ class Run {
     return result;
   }
 
+  [[nodiscard]] fs::path ledger_folder() const {
+    return experiment_.privacy.ledger.empty() ? directory_.path() / "ledgers" : fs::path(experiment_.privacy.ledger);
+  }
+
+  /// What the published mechanism costs the largest client.
+  [[nodiscard]] std::string published_cost(const Algorithm& algorithm) const {
+    const ProfileShape shape = *algorithm.profile_shape();
+    std::int64_t most = shape.classes;
+    for (int client = 0; client < experiment_.scenario.clients; ++client) {
+      const ClientShard shard = federation_->shard(static_cast<ClientId>(client), 1);
+      most = std::max(most, static_cast<std::int64_t>(shard.train.size() + shard.held_out.size()));
+    }
+    return published_notice(experiment_.privacy.epsilon_total, {shape.marginal, shape.conditional, shape.classes},
+                            most);
+  }
+
+  /// Whatever is less than a promise is said before the first round.
+  void tell_of_privacy(const Algorithm& algorithm, const std::string& label) const {
+    const PrivacyOptions& privacy = experiment_.privacy;
+    if (privacy.mode == PrivacyMode::off || !algorithm.profile_shape()) {
+      return;
+    }
+    if (privacy.mode == PrivacyMode::paper) {
+      log::warning("{}: {}", label, published_cost(algorithm));
+    } else {
+      log::info("{}: privacy: {}", label, guarantee_of(privacy));
+    }
+  }
+
   ResultRecord run_algorithm(RunCheckpoint& commit, RunWriter& writer) {
     const AlgorithmPlan& plan = experiment_.algorithms[commit.results.size()];
     if (const auto& reason = checks_[commit.results.size()].not_applicable) {
       return leave_out(plan, *reason, writer);
     }
+    std::optional<Disclosures> disclosures;
+    if (experiment_.privacy.guarded()) {
+      disclosures.emplace(experiment_.privacy, ledger_folder(), plan.label, rng_);
+    }
     RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
-                    options_.task_order_seed, membership_});
+                    options_.task_order_seed, membership_, disclosures ? &*disclosures : nullptr});
+    tell_of_privacy(loop.algorithm(), plan.label);
     if (!commit.loop.empty()) {
       loop.load(commit.loop, commit_path_.string());
       writer.run_resumed(plan.label, loop.finished_rounds());
@@ -194,7 +230,14 @@ class Run {
         options_.observer.round_finished(last, loop.rounds());
       }
     }
+    if (loop.algorithm().ends()) {
+      log::warning("{}: a client has spent its privacy budget; the run ends with round {} (privacy.when_spent)",
+                   plan.label, loop.finished_rounds());
+    }
     ResultRecord result = loop.evaluate();
+    if (result.dp_guarantee && experiment_.privacy.mode == PrivacyMode::paper) {
+      result.dp_guarantee = "none: " + published_cost(loop.algorithm());
+    }
     store_models(directory_.path(), loop, last, plan.label, model_);
     writer.algorithm_finished(result);
     if (options_.observer.finished) {
@@ -241,7 +284,7 @@ std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const
       const std::unique_ptr<Algorithm> algorithm = plan.make();
       ServerContext server = make_server(experiment, model, initial, rng);
       server.multi_label = multi_label;
-      algorithm->init(server);
+      prepare(*algorithm, server);
       check.extra_rounds = algorithm->extra_rounds();
       any = true;
     } catch (const Error& error) {

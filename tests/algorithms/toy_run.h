@@ -31,6 +31,11 @@ class ToyRun {
   using Wrap = std::function<std::unique_ptr<Algorithm>(std::unique_ptr<Algorithm>)>;
   RoundLoop loop(const std::string& algorithm, std::optional<std::uint64_t> task_order_seed = std::nullopt,
                  const MembershipOptions& membership = {}, const Wrap& wrap = {}) {
+    return RoundLoop(setup(algorithm, task_order_seed, membership, wrap));
+  }
+  /// What the loop is made of, for tests that change some of it.
+  RoundLoop::Setup setup(const std::string& algorithm, std::optional<std::uint64_t> task_order_seed = std::nullopt,
+                         const MembershipOptions& membership = {}, const Wrap& wrap = {}) {
     Problems problems;
     SettingsReader reader(parse_settings("[[algorithm]]\n" + algorithm, "test"), problems);
     plans.push_back(std::make_unique<AlgorithmPlan>(plan_algorithm(reader, "algorithm.0", problems)));
@@ -46,8 +51,9 @@ class ToyRun {
     server.fit = {2, 16, 0.2, 0.9, MomentumReset::round};
     server.rng = rng.derive("server");
     const ScenarioOptions& scenario = federation.options();
-    return RoundLoop({federation, *plans.back(), std::move(server), workers, rng, stop, task_order_seed,
-                      Membership(membership, scenario.clients, scenario.rounds, rng)});
+    return {
+        federation, *plans.back(), std::move(server), workers,
+        rng,        stop,          task_order_seed,   Membership(membership, scenario.clients, scenario.rounds, rng)};
   }
 
   Federation federation;

@@ -123,6 +123,7 @@ TEST(RecordSums, NeighboursAreWithinTheSensitivity) {
   for (SumShape shape : shapes()) {
     for (const int labels : {1, 2}) {
       shape.labels = labels;
+      shape.multi_label = labels > 1;
       const auto random_record = [&] {
         Record record{std::vector<float>(static_cast<std::size_t>(shape.coordinates)), {}};
         for (float& value : record.x) {
@@ -183,7 +184,7 @@ TEST(RecordSums, DoNotDependOnTheOrderOfRecords) {
 }
 
 TEST(RecordSums, OfSeveralLabelsTheLowestCountAndEveryRecordOnceInTheLastBlock) {
-  SumShape shape{.coordinates = 1, .classes = 3, .labels = 2};
+  SumShape shape{.coordinates = 1, .classes = 3, .labels = 2, .multi_label = true};
   RecordSums sums(shape);
   sums.add(std::vector<float>{0.5F}, std::vector<int>{0, 1, 2});
   sums.add(std::vector<float>{0.5F}, std::vector<int>{});

@@ -65,7 +65,8 @@ TEST(Summary, HasExactlyTheContractsKeysInOrder) {
                                             "accuracy_personal",
                                             "forward_passes_per_client_round",
                                             "backward_passes_per_client_round",
-                                            "not_applicable"}));
+                                            "not_applicable",
+                                            "dp_guarantee"}));
   EXPECT_EQ(json["results"][0]["seconds"].dump(),
             R"({"data":0.5,"train":18.0,"profile":0.25,"map":0.125,"aggregate":0.5,"evaluate":2.0,"save":0.125})");
   EXPECT_EQ(json["scenario"].dump(), R"({"clients":20,"dataset":"fmnist","force_change":false,"participation":1.0})");

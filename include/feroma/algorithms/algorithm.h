@@ -18,8 +18,12 @@
 #include "feroma/models/archive.h"
 #include "feroma/models/message.h"
 #include "feroma/models/spec.h"
+#include "feroma/privacy/options.h"
+#include "feroma/profile/profile.h"
 
 namespace feroma {
+
+class Disclosure;
 
 /// What an algorithm is told before the first round.
 struct ServerContext {
@@ -32,6 +36,7 @@ struct ServerContext {
   std::function<ParametersPtr(const std::string& path)> load_model;
   Parallel parallel = in_turn;  ///< how the server's own work is shared out
   bool multi_label = false;     ///< samples may have several labels, or none
+  PrivacyOptions privacy = {};  ///< how what clients tell of their data is protected
 };
 
 /// How a test client is served; an algorithm that cannot serve a policy returns null and the result is N/A.
@@ -89,6 +94,7 @@ struct TestContext {
   Trainer& trainer;
   StageSeconds& seconds;
   const Memories* memories = nullptr;  ///< null where nobody's memory is within reach
+  Disclosure* disclosure = nullptr;    ///< how the client tells of its data under a budget; null without one
 };
 
 /// Serves test clients all at once: one predictor for each, in their order. The contexts are gone afterwards.
@@ -117,6 +123,10 @@ class Algorithm {
   virtual void check_answer(Round round, int phase, ClientId client, const Message& answer) const;
   /// The server's part: aggregation, mapping, clustering. `answers` holds those who answered; they passed the check.
   virtual void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) = 0;
+  /// Whether nothing but models and budgeted releases leaves a client: exact counts, losses and accuracies stay.
+  [[nodiscard]] virtual bool keeps_budget() const;
+  /// Whether the method ends with this round, because a client's budget is spent and the options say so.
+  [[nodiscard]] virtual bool ends() const;
   /// Rounds after the scheduled ones, on the last round's data.
   [[nodiscard]] virtual int extra_rounds() const;
   /// Called on the client before the first phase of a round in which its data version changed.
@@ -134,12 +144,17 @@ class Algorithm {
   [[nodiscard]] virtual const RoundTrace* trace() const;
   /// The models behind `predictor`, for the model store.
   [[nodiscard]] virtual std::vector<ServedModel> served() const = 0;
-  /// Floats a client's profile costs on the wire; absent for methods without one.
-  [[nodiscard]] virtual std::optional<std::int64_t> profile_floats() const;
+  /// What a client's profile is made of; absent for methods without one.
+  [[nodiscard]] virtual std::optional<ProfileShape> profile_shape() const;
+  /// Numbers that it has.
+  [[nodiscard]] std::optional<std::int64_t> profile_floats() const;
 
   /// Server state, complete: load(save(x)) continues bit for bit. `init` was called before `load`.
   virtual void save(ModelWriter& out) const = 0;
   virtual void load(ModelReader& in) = 0;
 };
+
+/// Calls `init`; a method that tells more of clients' data than the run's privacy allows is an `unsupported` error.
+void prepare(Algorithm& algorithm, const ServerContext& context);
 
 }  // namespace feroma

@@ -36,6 +36,9 @@ struct EncodedSamples {
 [[nodiscard]] EncodedSamples encode_samples(const FeromaOptions& options, const ParametersPtr& encoder,
                                             Trainer& trainer, const View& view, bool labelled);
 
+/// Every row scaled to length 1, by itself; a row of zeros stays.
+void scale_to_unit_length(Rows& rows);
+
 /// The samples of a client that its profile summarises.
 [[nodiscard]] View profile_view(const FeromaOptions& options, const View& train, const View& held_out, Rng rng);
 

@@ -32,6 +32,10 @@ enum class FewLabelRule { loss, moments };
 /// the models are of its data.
 enum class Strangers { profile, confidence };
 
+/// Under privacy.mode paper: fresh noise for every client and round, or the same for all (the reference
+/// implementation's bug: it cancels in every difference of profiles).
+enum class NoiseStream { fresh, constant };
+
 constexpr auto enum_names(Latent) {
   using enum Latent;
   return std::array<std::pair<Latent, std::string_view>, 2>{{{flatten, "flatten"}, {penultimate, "penultimate"}}};
@@ -70,6 +74,11 @@ constexpr auto enum_names(FewLabelRule) {
 constexpr auto enum_names(Strangers) {
   using enum Strangers;
   return std::array<std::pair<Strangers, std::string_view>, 2>{{{profile, "profile"}, {confidence, "confidence"}}};
+}
+
+constexpr auto enum_names(NoiseStream) {
+  using enum NoiseStream;
+  return std::array<std::pair<NoiseStream, std::string_view>, 2>{{{fresh, "fresh"}, {constant, "constant"}}};
 }
 
 }  // namespace feroma

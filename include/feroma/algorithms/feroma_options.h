@@ -29,12 +29,14 @@ struct FeromaOptions {
   Projection projection = Projection::orthonormal;
   int dimensions = 10;
   bool full_marginal = true;
+  bool unit_norm = false;
   ProfileData data = ProfileData::all;
   int max_samples = 400;
   Subsampling subsampling = Subsampling::off;
   int replicates = 3;
   MissingClass missing_class = MissingClass::mask;
   bool cache = true;
+  NoiseStream noise_stream = NoiseStream::fresh;
 
   Scaling scaling = Scaling::none;
   Metric metric = Metric::reliable;
@@ -87,12 +89,15 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("profile.dimensions", self.dimensions, at_least(0), "projected coordinates; 0 takes the number of classes");
   visit("profile.full_marginal", self.full_marginal, anything(),
         "keep every latent coordinate in the label-free block");
+  visit("profile.unit_norm", self.unit_norm, anything(), "scale every latent to length 1; private profiles do so");
   visit("profile.data", self.data, anything(), "which of a client's samples are summarised");
   visit("profile.max_samples", self.max_samples, at_least(0), "at most so many of them, drawn at random; 0 takes all");
   visit("profile.subsampling", self.subsampling, anything(), "Monte-Carlo subsampling before the moments");
   visit("profile.replicates", self.replicates, at_least(1), "number of subsamples");
   visit("profile.missing_class", self.missing_class, anything(), "what stands for a class with under two samples");
   visit("profile.cache", self.cache, anything(), "one profile per data version instead of one per round");
+  visit("profile.noise_stream", self.noise_stream, anything(),
+        "privacy.mode paper: constant reproduces the reference implementation's one noise vector for everybody");
   visit("mapping.scaling", self.scaling, anything(), "scaling of profile blocks, fitted in the first profile round");
   visit("mapping.metric", self.metric, anything(), "distance between profiles in training");
   visit("mapping.kernel", self.kernel, anything(), "how distances become weights");

@@ -43,7 +43,7 @@ class OnTop : public Algorithm {
   }
   [[nodiscard]] const RoundTrace* trace() const override { return training_->trace(); }
   [[nodiscard]] std::vector<ServedModel> served() const override { return training_->served(); }
-  [[nodiscard]] std::optional<std::int64_t> profile_floats() const override { return training_->profile_floats(); }
+  [[nodiscard]] std::optional<ProfileShape> profile_shape() const override { return training_->profile_shape(); }
   void save(ModelWriter& out) const override { training_->save(out); }
   void load(ModelReader& in) override { training_->load(in); }
 

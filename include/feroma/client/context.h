@@ -15,6 +15,8 @@
 
 namespace feroma {
 
+class Disclosure;
+
 /// Where time goes; the keys of `seconds` in summary.json.
 enum class Stage { data, train, profile, map, aggregate, evaluate, save };
 inline constexpr std::array<std::string_view, 7> kStageNames{"data",      "train",    "profile", "map",
@@ -64,6 +66,8 @@ struct ClientContext {
   /// The client's training data of a window it has reached, this one or an earlier one; for methods whose clients keep
   /// what they had. Anything else is an internal error.
   std::function<View(int window)> train_of_window = {};
+  /// How the client tells of its data under a budget; null without one.
+  Disclosure* disclosure = nullptr;
 };
 
 }  // namespace feroma

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "feroma/core/files.h"
+#include "feroma/privacy/accountant.h"
 
 namespace feroma {
 
@@ -33,6 +34,7 @@ struct PrivacyBudget {
   int releases = 20;
   /// No record outlives a data version, so that versions do not add up. The software cannot check it.
   bool versions_disjoint = false;
+  Calibration calibration = Calibration::zcdp;
 };
 
 struct LedgerLine {

@@ -33,9 +33,12 @@ struct NoisyStatistics {
 [[nodiscard]] NoisyStatistics read_statistics(const SumShape& shape, std::span<const std::int64_t> released,
                                               double noise, std::span<const double> reference);
 
-/// The spread of every coordinate over the records of all releases together, at least 0.05: what to read them with.
-[[nodiscard]] std::vector<double> reference_spread(const SumShape& shape,
-                                                   std::span<const std::vector<std::int64_t>> releases);
+/// Mean and variance of every coordinate over the records of all releases together, in units of the bounds.
+struct PooledMoments {
+  std::vector<double> mean;
+  std::vector<double> variance;  ///< at least 0.05 squared
+};
+[[nodiscard]] PooledMoments pooled_moments(const SumShape& shape, std::span<const std::vector<std::int64_t>> releases);
 
 /// Standard deviation of the noise that `release` adds.
 [[nodiscard]] double release_noise(const SumShape& shape, Neighbours neighbours, double cost);

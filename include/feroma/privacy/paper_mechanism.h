@@ -4,6 +4,13 @@
 
 namespace feroma {
 
+/// Coordinates of a profile whose mean and spread are noised.
+struct MomentCounts {
+  int marginal = 10;
+  int per_class = 10;
+  int classes = 10;
+};
+
 /**
  * What the published mechanism really gives: Laplace noise of scale range / (samples * epsilon) on every moment of a
  * profile, as multiples of the epsilon that it claims. Upper bounds for one release, one record exchanged, bounds taken
@@ -14,6 +21,6 @@ struct ComposedEpsilon {
   double balanced = 0;    ///< where every class has `samples / classes` records
   double label_free = 0;  ///< of a profile without classes
 };
-[[nodiscard]] ComposedEpsilon composed_epsilon(double epsilon, int coordinates, int classes, std::int64_t samples);
+[[nodiscard]] ComposedEpsilon composed_epsilon(double epsilon, const MomentCounts& moments, std::int64_t samples);
 
 }  // namespace feroma

@@ -20,19 +20,20 @@ enum class Neighbours { add_remove, replace_one };
  * weighed by `count`, `sum` and `square`. In integers with 16 fractional bits, so that what one record can change is
  * known exactly.
  *
- * A record enters the block of its class. Of several labels the `labels` lowest count, and a block of its own, the
- * last, takes every record once.
+ * A record enters the block of its class. In multi-label data the `labels` lowest of its labels count, and a block of
+ * its own, the last, takes every record once.
  */
 struct SumShape {
   int coordinates = 10;
   int classes = 10;
   int labels = 1;  ///< per record, at most
+  bool multi_label = false;
   Clip clip = Clip::ball;
   double count = 0.4;
   double sum = 1;
   double square = 0.6;
 
-  [[nodiscard]] bool has_marginal_block() const { return labels > 1; }
+  [[nodiscard]] bool has_marginal_block() const { return multi_label; }
   [[nodiscard]] std::size_t block_size() const { return 2 * static_cast<std::size_t>(coordinates) + 1; }
   [[nodiscard]] std::size_t blocks() const {
     return static_cast<std::size_t>(classes) + (has_marginal_block() ? 1 : 0);

@@ -55,6 +55,8 @@ struct Profile {
   std::vector<Moments> per_class;
   std::vector<float> prior;      ///< share of each class; 0 where it is absent
   std::int64_t num_samples = 0;  ///< rows behind it; sets how noisy it is
+  /// Variance of what was added on purpose, in the order of `encode`; empty: nothing was.
+  std::vector<float> added_noise = {};
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };

@@ -78,6 +78,7 @@ struct ResultRecord {
   std::optional<std::int64_t> profile_floats;
   std::int64_t peak_rss_bytes = 0;
   std::optional<double> epsilon;
+  std::optional<std::string> dp_guarantee;    ///< what is promised, or "none" and why; absent where nothing is noised
   std::optional<std::string> not_applicable;  ///< why the method has no meaning here; it was not run
 };
 

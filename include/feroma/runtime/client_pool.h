@@ -9,6 +9,7 @@
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/drift/federation.h"
+#include "feroma/runtime/disclosures.h"
 #include "feroma/runtime/workers.h"
 
 namespace feroma {
@@ -49,7 +50,7 @@ class SimulatedPool final : public ClientPool {
  public:
   /// `task_order_seed` permutes the order in which clients run; results must not change.
   SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng, const std::atomic<bool>& stop,
-                std::optional<std::uint64_t> task_order_seed = std::nullopt);
+                std::optional<std::uint64_t> task_order_seed = std::nullopt, Disclosures* disclosures = nullptr);
 
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                            std::span<const ClientId> participants) override;
@@ -65,14 +66,20 @@ class SimulatedPool final : public ClientPool {
     Message state;
     int window = -1;
   };
-  void one_client(const Algorithm& algorithm, Round round, int phase, ClientId client, Memory& memory, Trainer& trainer,
-                  ClientOutcome& outcome) const;
+  struct Task {
+    ClientId client;
+    Memory* memory;
+    ClientOutcome* outcome;
+    Disclosure* disclosure;
+  };
+  void one_client(const Algorithm& algorithm, Round round, int phase, const Task& task, Trainer& trainer) const;
 
   const Federation& federation_;
   Workers& workers_;
   Rng rng_;
   const std::atomic<bool>& stop_;
   std::optional<std::uint64_t> task_order_seed_;
+  Disclosures* disclosures_;  ///< null where profiles are not under a budget
   std::map<ClientId, Memory> memories_;
 };
 

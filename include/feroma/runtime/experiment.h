@@ -13,6 +13,7 @@
 #include "feroma/drift/membership.h"
 #include "feroma/engine/engine.h"
 #include "feroma/partition/scenario.h"
+#include "feroma/privacy/options.h"
 
 namespace feroma {
 
@@ -43,21 +44,6 @@ struct TrainingOptions {
     visit("learning_rate", self.fit.learning_rate, above(0), "SGD step");
     visit("momentum", self.fit.momentum, between(0, 1), "SGD momentum");
     visit("momentum_reset", self.fit.momentum_reset, anything(), "when the momentum buffer restarts from zero");
-  }
-};
-
-enum class PrivacyMode { off };
-constexpr auto enum_names(PrivacyMode) {
-  return std::array<std::pair<PrivacyMode, std::string_view>, 1>{{{PrivacyMode::off, "off"}}};
-}
-
-/// The `[privacy]` table.
-struct PrivacyOptions {
-  PrivacyMode mode = PrivacyMode::off;
-
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("mode", self.mode, anything(), "protection of profiles");
   }
 };
 

@@ -30,6 +30,7 @@ class RoundLoop {
     const std::atomic<bool>& stop;
     std::optional<std::uint64_t> task_order_seed;  ///< tests permute the order in which clients run
     std::optional<Membership> membership = {};     ///< absent: everybody is always there
+    Disclosures* disclosures = nullptr;            ///< clients' ledgers; null where profiles are under no budget
   };
   explicit RoundLoop(Setup setup);
 
@@ -65,10 +66,14 @@ class RoundLoop {
   [[nodiscard]] std::optional<double> mixing_auc(const RoundTrace& trace, Round round) const;
   void validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record);
   [[nodiscard]] std::optional<double> score_best_round();
+  /// How each test client tells of its data; null without a budget.
+  [[nodiscard]] std::vector<Disclosure*> test_disclosures() const;
   /// One worker serves those test clients that help one another, before each is scored.
   [[nodiscard]] Together together(const Algorithm& algorithm, std::span<const TestPolicy> policies,
                                   const Memories& remembered);
   [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
+  /// What clients have spent of their budgets; absent without a guarantee.
+  [[nodiscard]] std::optional<double> epsilon() const;
   /// Seconds, bytes and memory of the whole run.
   void describe_costs(ResultRecord& result) const;
 

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "feroma/privacy/clip_bounds.h"
+#include "feroma/privacy/entropy_source.h"
+#include "feroma/privacy/ledger.h"
+#include "feroma/privacy/options.h"
+
+namespace feroma {
+
+/// Where the noise of a release comes from.
+using EntropyFor = std::function<std::unique_ptr<EntropySource>(const ReleaseKey& key)>;
+/// The operating system's generator, for every release.
+[[nodiscard]] EntropyFor system_entropy();
+
+/**
+ * The one way in which a client tells of its records under a budget. What is told is noisy, stands in the client's
+ * ledger before it leaves, and is the same whenever it is asked again. One per client; not shared between threads.
+ */
+class Disclosure {
+ public:
+  /// `job` names the run in the ledger, which is in `folder`; the budget is that of the options.
+  Disclosure(const PrivacyOptions& options, std::filesystem::path folder, std::string job,
+             EntropyFor entropy = system_entropy());
+
+  /// A profile's sums with noise, for one version of the data and one epoch of the bounds; nothing once the budget is
+  /// spent.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> profile(std::int64_t version, std::int64_t epoch,
+                                                                 const SumShape& shape,
+                                                                 std::span<const std::int64_t> sums);
+  /// The histogram of norms with noise; once for all versions.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> norms(const NormHistogram& histogram);
+
+  /// As the ledger has it.
+  [[nodiscard]] const PrivacySpent& spent() const { return spent_; }
+  [[nodiscard]] const PrivacyOptions& options() const { return options_; }
+
+ private:
+  template <class Make>
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> tell(const ReleaseKey& key, const ReleaseCost& cost,
+                                                              Make&& make);
+
+  PrivacyOptions options_;
+  std::filesystem::path folder_;
+  std::string job_;
+  EntropyFor entropy_;
+  ReleasePlan plan_;
+  PrivacySpent spent_;
+};
+
+}  // namespace feroma

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "feroma/core/ids.h"
+#include "feroma/core/rng.h"
+#include "feroma/privacy/disclosure.h"
+
+namespace feroma {
+
+/// The ledgers of a simulation's clients, one folder each. Training clients and test clients are different people.
+class Disclosures {
+ public:
+  /// `label` names the algorithm; `rng` feeds seeded noise.
+  Disclosures(const PrivacyOptions& options, std::filesystem::path folder, std::string label, const Rng& rng);
+
+  /// The client's own; made when first asked for, so not by several threads at once.
+  [[nodiscard]] Disclosure& training(ClientId client) { return of("client", client); }
+  [[nodiscard]] Disclosure& testing(ClientId client) { return of("test", client); }
+
+  /// The most that any training client has spent.
+  [[nodiscard]] double epsilon() const;
+
+ private:
+  [[nodiscard]] Disclosure& of(std::string_view kind, ClientId client);
+
+  PrivacyOptions options_;
+  std::filesystem::path folder_;
+  std::string label_;
+  Rng rng_;
+  std::map<std::pair<std::string, ClientId>, Disclosure> clients_;
+};
+
+}  // namespace feroma

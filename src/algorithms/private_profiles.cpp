@@ -1,0 +1,247 @@
+#include "algorithms/private_profiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "feroma/privacy/noisy_moments.h"
+
+namespace feroma {
+namespace {
+
+/// Far beyond any sum of a client's, near nothing that could overflow.
+constexpr std::int64_t kLargestSum = std::int64_t{1} << 52;
+/// A class whose count is within so many times its noise may as well be absent.
+constexpr double kPresent = 2;
+/// A count below it is one record or none: nothing of which a spread could be told.
+constexpr double kFewestRecords = 1.5;
+
+Disclosure& required(Disclosure* disclosure) {
+  require(disclosure != nullptr, ErrorCode::internal, "[privacy] a private profile needs a ledger to stand in");
+  return *disclosure;
+}
+
+std::vector<RecordLabels> labels_of(const EncodedSamples& samples, int classes) {
+  std::vector<RecordLabels> labels;
+  for (const std::int32_t label : samples.labels) {
+    labels.push_back({label});
+  }
+  const auto width = static_cast<std::size_t>(classes);
+  for (std::size_t begin = 0; begin < samples.targets.size(); begin += width) {
+    RecordLabels& present = labels.emplace_back();
+    for (std::size_t u = 0; u < width; ++u) {
+      if (samples.targets[begin + u] > 0.5F) {
+        present.push_back(static_cast<int>(u));
+      }
+    }
+  }
+  return labels;
+}
+
+/// Moments in the units of the bounds become moments of projected latents; variances of noise follow in `noise`.
+Moments in_latent_units(const NoisyMoments& moments, const ClipBounds& bounds, std::vector<float>& noise) {
+  Moments result;
+  for (std::size_t i = 0; i < moments.mean.size(); ++i) {
+    const auto scale = static_cast<double>(bounds.scale[i]);
+    result.mean.push_back(static_cast<float>(static_cast<double>(bounds.centre[i]) + scale * moments.mean[i]));
+    result.std.push_back(static_cast<float>(scale * moments.spread[i]));
+    noise.push_back(static_cast<float>(scale * scale * moments.mean_noise[i]));
+  }
+  for (std::size_t i = 0; i < moments.mean.size(); ++i) {
+    const auto scale = static_cast<double>(bounds.scale[i]);
+    noise.push_back(static_cast<float>(scale * scale * moments.spread_noise[i]));
+  }
+  return result;
+}
+
+}  // namespace
+
+FeromaOptions private_form(FeromaOptions options, const PrivacyOptions& privacy) {
+  const auto needs = [&](bool holds, std::string_view key, std::string_view rule) {
+    require(holds, ErrorCode::unsupported, "[feroma] privacy.mode {} needs {} {}", name_of(privacy.mode), key, rule);
+  };
+  needs(options.projection == Projection::orthonormal, "profile.projection", "orthonormal");
+  needs(options.metric == Metric::reliable, "mapping.metric", "reliable");
+  needs(options.assign_metric == Metric::reliable, "assign.metric", "reliable");
+  needs(options.subsampling == Subsampling::off, "profile.subsampling", "off");
+  needs(!options.warmup_auto, "warmup_auto", "false: accuracies do not leave clients");
+  needs(options.retained_models == 0 || options.retention_accuracy == 0, "retention.accuracy",
+        "0: accuracies do not leave clients");
+  options.full_marginal = false;
+  options.max_samples = 0;
+  options.cache = true;
+  options.unit_norm = options.unit_norm || privacy.bounds == BoundsRule::fixed;
+  return options;
+}
+
+PrivateProfiles::PrivateProfiles(const PrivacyOptions& options, const ProfileShape& shape, int width, bool multi_label)
+    : options_(options),
+      shape_(shape),
+      labelled_(options.shape(shape.conditional, shape.classes, multi_label)),
+      unlabelled_(options.shape(shape.conditional, 1, false)) {
+  if (options.bounds == BoundsRule::fixed) {
+    bounds_.push_back(fixed_bounds(labelled_, width));
+  }
+}
+
+Message PrivateProfiles::bounds_message() const {
+  return {{{"clip.centre", bounds_.back().centre},
+           {"clip.scale", bounds_.back().scale},
+           {"clip.epoch", Ints{static_cast<std::int64_t>(bounds_.size()) - 1}}}};
+}
+
+Message PrivateProfiles::tell_norms(Disclosure* disclosure, const Rows& projected) {
+  const NormHistogram histogram = norm_histogram(projected.values, std::max(projected.width, 1));
+  std::optional<Ints> told = required(disclosure).norms(histogram);
+  return told ? Message{{{"norms", std::move(*told)}}} : Message{{{"spent", Ints{1}}}};
+}
+
+Message PrivateProfiles::tell_profile(Disclosure* disclosure, Message& memory, int version,
+                                      const Projected& projected) const {
+  if (!memory.has("sums") || memory.integer("sums_version") != version) {
+    const ClipBounds bounds{memory.floats("clip.centre"), memory.floats("clip.scale")};
+    const EncodedSamples samples = projected();
+    const std::vector<RecordLabels> labels = labels_of(samples, labelled_.classes);
+    const std::int64_t epoch = memory.integer("clip.epoch");
+    std::optional<Ints> told =
+        required(disclosure)
+            .profile(version, epoch, labelled_, sums_of(labelled_, bounds, samples.rows.values, labels));
+    if (!told) {
+      return {{{"spent", Ints{1}}}};
+    }
+    memory.values["sums"] = std::move(*told);
+    memory.values["sums_version"] = Ints{version};
+    memory.values["sums_epoch"] = Ints{epoch};
+  }
+  return {{{"sums", memory.ints("sums")}, {"epoch", memory.ints("sums_epoch")}}};
+}
+
+std::optional<Profile> PrivateProfiles::test_profile(Disclosure* disclosure, const Rows& projected) const {
+  const std::size_t epoch = bounds_.size() - 1;
+  const std::optional<Ints> told = required(disclosure)
+                                       .profile(0, static_cast<std::int64_t>(epoch), unlabelled_,
+                                                sums_of(unlabelled_, bounds_[epoch], projected.values, {}));
+  return told ? std::optional(profile_of(unlabelled_, epoch, *told)) : std::nullopt;
+}
+
+void PrivateProfiles::check_norms(const Answer& answer) {
+  if (!answer.has("spent")) {
+    answer.integers("norms", kNormBins, -kLargestSum, kLargestSum);
+  }
+}
+
+void PrivateProfiles::check_profile(const Answer& answer) const {
+  if (!answer.has("spent")) {
+    answer.integers("sums", labelled_.size(), -kLargestSum, kLargestSum);
+    answer.integer("epoch", 0, static_cast<std::int64_t>(bounds_.size()) - 1);
+  }
+}
+
+void PrivateProfiles::take_norms(const std::map<ClientId, Message>& answers) {
+  std::vector<Ints> histograms;
+  for (const auto& [client, answer] : answers) {
+    if (answer.has("norms")) {
+      histograms.push_back(answer.ints("norms"));
+    }
+  }
+  bounds_.push_back(bounds_of_radius(labelled_, norm_quantile(histograms, options_.radius_quantile)));
+}
+
+void PrivateProfiles::learn(const std::map<ClientId, Message>& answers) {
+  if (!reference_.empty()) {
+    return;
+  }
+  std::vector<Ints> releases;
+  for (const auto& [client, answer] : answers) {
+    if (answer.has("sums")) {
+      releases.push_back(answer.ints("sums"));
+    }
+  }
+  if (releases.empty()) {
+    return;
+  }
+  const ClipBounds& bounds = bounds_.back();
+  const PooledMoments pooled = pooled_moments(labelled_, releases);
+  for (std::size_t i = 0; i < pooled.variance.size(); ++i) {
+    reference_.push_back(static_cast<double>(bounds.scale[i]) * std::sqrt(pooled.variance[i]));
+  }
+  if (options_.recenter == Recentre::once) {
+    bounds_.push_back(recentred(labelled_, bounds, releases));
+  }
+}
+
+std::optional<Profile> PrivateProfiles::read(const Message& answer) const {
+  if (!answer.has("sums")) {
+    return std::nullopt;
+  }
+  return profile_of(labelled_, static_cast<std::size_t>(answer.integer("epoch")), answer.ints("sums"));
+}
+
+Profile PrivateProfiles::profile_of(const SumShape& sums, std::size_t epoch,
+                                    std::span<const std::int64_t> released) const {
+  const ClipBounds& bounds = bounds_[epoch];
+  std::vector<double> reference;
+  for (std::size_t i = 0; i < bounds.scale.size(); ++i) {
+    reference.push_back(reference_.empty() ? 1.0 : reference_[i] / static_cast<double>(bounds.scale[i]));
+  }
+  const double noise = release_noise(sums, options_.neighbours, options_.plan().release);
+  const NoisyStatistics read = read_statistics(sums, released, noise, reference);
+  Profile profile;
+  profile.num_samples = std::max<std::int64_t>(1, std::llround(read.marginal.count));
+  profile.marginal = in_latent_units(read.marginal, bounds, profile.added_noise);
+  if (sums.classes != shape_.classes) {
+    return profile;  // without labels
+  }
+  double total = 0;
+  std::vector<double> counts;
+  for (const NoisyMoments& moments : read.classes) {
+    const bool present = moments.count > std::max(kPresent * moments.count_noise, kFewestRecords);
+    counts.push_back(present ? moments.count : 0.0);
+    total += counts.back();
+  }
+  // Shares of one label per record sum to 1; of several labels each is a share of the records.
+  total = sums.multi_label ? read.marginal.count : std::max(total, 1.0);
+  const double count_noise = read.classes.front().count_noise / total;
+  // A share moves with its own count and against the total: all counts together, or the records'.
+  const double others = sums.multi_label ? 1.0 : static_cast<double>(counts.size()) - 1;
+  const std::vector<float> nothing(2 * bounds.scale.size());
+  const Moments absent{std::vector<float>(bounds.scale.size()), std::vector<float>(bounds.scale.size())};
+  std::vector<float> shares_noise;
+  for (std::size_t u = 0; u < counts.size(); ++u) {
+    const bool present = counts[u] > 0;
+    const double share = counts[u] / total;
+    const double own = sums.multi_label ? 1.0 : 1 - share;
+    profile.prior.push_back(static_cast<float>(share));
+    shares_noise.push_back(static_cast<float>(count_noise * count_noise * (own * own + others * share * share)));
+    if (present) {
+      profile.per_class.push_back(in_latent_units(read.classes[u], bounds, profile.added_noise));
+    } else {
+      profile.per_class.push_back(absent);
+      profile.added_noise.insert(profile.added_noise.end(), nothing.begin(), nothing.end());
+    }
+  }
+  profile.added_noise.insert(profile.added_noise.end(), shares_noise.begin(), shares_noise.end());
+  return profile;
+}
+
+void PrivateProfiles::save(ArchiveWriter& out) const {
+  out.put<std::uint64_t>(bounds_.size());
+  for (const ClipBounds& bounds : bounds_) {
+    out.put(bounds.centre);
+    out.put(bounds.scale);
+  }
+  out.put(reference_);
+}
+
+void PrivateProfiles::load(ArchiveReader& in) {
+  bounds_.clear();
+  const auto epochs = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < epochs; ++i) {
+    ClipBounds bounds;
+    bounds.centre = in.get_vector<float>();
+    bounds.scale = in.get_vector<float>();
+    bounds_.push_back(std::move(bounds));
+  }
+  reference_ = in.get_vector<double>();
+}
+
+}  // namespace feroma

@@ -1,0 +1,35 @@
+#include "feroma/privacy/notice.h"
+
+#include <fmt/core.h>
+
+namespace feroma {
+
+std::string guarantee_of(const PrivacyOptions& options) {
+  if (options.mode == PrivacyMode::off) {
+    return "none: profiles are exact";
+  }
+  if (options.mode == PrivacyMode::paper) {
+    return "none: the published noise carries no DP guarantee";
+  }
+  if (options.noise == NoiseSource::seeded) {
+    return "none: the noise is seeded, for simulations alone";
+  }
+  return fmt::format(
+      "({:g}, {})-differential privacy of one record ({}) over all of a client's profiles{}. Model updates are not "
+      "covered by this guarantee.",
+      options.epsilon_total, options.mode == PrivacyMode::pure ? "0" : fmt::format("{:g}", options.delta_total),
+      name_of(options.neighbours),
+      options.calibration == Calibration::analytic ? ", by the analytic formula, which is not proven for integer noise"
+                                                   : "");
+}
+
+std::string published_notice(double epsilon, const MomentCounts& moments, std::int64_t samples) {
+  const ComposedEpsilon composed = composed_epsilon(epsilon, moments, samples);
+  return fmt::format(
+      "privacy.mode paper: no DP guarantee. One profile of {} samples at epsilon {:g} composes to an epsilon of {:.0f} "
+      "in the worst case, {:.0f} where classes are balanced; every further profile adds as much, and ranges taken from "
+      "the data make it infinite",
+      samples, epsilon, composed.worst, composed.balanced);
+}
+
+}  // namespace feroma
