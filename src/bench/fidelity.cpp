@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <numeric>
 
 #include "bench/pairs.h"
 #include "bench/requirement_parts.h"
@@ -99,6 +100,15 @@ Matrix profile_distances(const std::vector<Profile>& profiles, const ProfileShap
   return compare(gauge, profiles, profiles).plain();
 }
 
+/// The share of all reliability that the label-free coordinates have.
+double label_free_weight(const std::vector<Profile>& profiles, const ProfileShape& shape) {
+  const Gauge gauge = fit_gauge(Metric::reliable, shape, /*label_free=*/false, {}, profiles);
+  const std::vector<double>& shares = gauge.reliability.share;
+  const auto end = shares.begin() + static_cast<std::ptrdiff_t>(shape.label_free_size());
+  const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+  return total > 0 ? std::accumulate(shares.begin(), end, 0.0) / total : 0;
+}
+
 /// As the server compares: the profiles of a round with those of the round before, by a gauge that saw these alone. The
 /// mean over rounds that have pairs of both kinds.
 std::optional<double> auc_by_round(Probe& probe, const std::vector<Profile>& profiles) {
@@ -170,6 +180,8 @@ void measure_fidelity(Probe& probe, std::string_view shift, Requirement& r1, Req
       add(r1, "auc", fmt::format("same from different distribution by profile distance, {}", shift), labelled.auc,
           Target{at_least, kWantedAuc});
       add(r1, "auc_label_free", "the same by the label-free part alone", label_free.auc);
+      add(r1, "weight_label_free", "of all the weight that coordinates have, the label-free part's share",
+          label_free_weight(measured.profiles[k], shape));
       add(r1, "auc_rounds", "round by round as the server compares, mean over rounds",
           auc_by_round(probe, measured.profiles[k]));
       add(r1, "auc_w2", "the same by the reference distance W2: what the data tell", labelled.reference_auc);
