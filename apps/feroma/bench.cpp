@@ -14,29 +14,19 @@
 #include "feroma/bench/figures.h"
 #include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
+#include "requirements.h"
 
 namespace feroma::cli {
 namespace {
 
 struct BenchArguments {
   bool quick = false;
+  bool requirements = false;
   std::string only;
   std::string csv;
   int threads = 0;
   Format format = Format::text;
 };
-
-std::string target_text(const std::optional<Target>& target) {
-  if (!target) {
-    return "-";
-  }
-  switch (target->side) {
-    case Target::Side::at_least: return fmt::format(">= {:g}", target->limit);
-    case Target::Side::at_most: return fmt::format("<= {:g}", target->limit);
-    case Target::Side::below: return fmt::format("< {:g}", target->limit);
-  }
-  unreachable();
-}
 
 std::string met_text(const FigureEntry& entry, const Quartiles* value) {
   return value == nullptr || !entry.target ? "-" : (entry.target->met(value->median) ? "yes" : "no");
@@ -155,6 +145,10 @@ void bench(const BenchArguments& arguments) {
   options.quick = arguments.quick;
   options.threads = arguments.threads > 0 ? arguments.threads : machine.cores;
   options.say = [](std::string_view text) { fmt::print(stderr, "bench: {}\n", text); };
+  if (arguments.requirements) {
+    print_requirements(measure_requirements(options), options, arguments.format);
+    return;
+  }
   const Readings readings = measure_figures(options, only);
   switch (arguments.format) {
     case Format::text: print_text(readings, machine, options); break;
@@ -167,16 +161,36 @@ void bench(const BenchArguments& arguments) {
 
 }  // namespace
 
+std::string target_text(const std::optional<Target>& target) {
+  if (!target) {
+    return "-";
+  }
+  switch (target->side) {
+    case Target::Side::at_least: return fmt::format(">= {:g}", target->limit);
+    case Target::Side::at_most: return fmt::format("<= {:g}", target->limit);
+    case Target::Side::below: return fmt::format("< {:g}", target->limit);
+  }
+  unreachable();
+}
+
 void add_bench_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Measure this build's speed as ratios, against their targets");
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure this build's speed as ratios, or its profiles, against their targets");
   auto arguments = std::make_shared<BenchArguments>();
   command->add_flag("--quick", arguments->quick, "Fewer repeats and smaller runs");
-  command->add_option("--only", arguments->only, "Measure one figure, e.g. --only native_over_torch");
-  command->add_option("--csv", arguments->csv, "Also append a row per figure to this file");
+  CLI::Option* only =
+      command->add_option("--only", arguments->only, "Measure one figure, e.g. --only native_over_torch");
+  CLI::Option* csv = command->add_option("--csv", arguments->csv, "Also append a row per figure to this file");
+  command
+      ->add_flag("--requirements", arguments->requirements,
+                 "Measure instead what profiles must do (R1 to R5 of the paper), on MNIST; takes minutes")
+      ->excludes(only)
+      ->excludes(csv);
   command->add_option("--threads", arguments->threads, "Workers of whole runs (default: one per core)")
       ->check(CLI::Range(1, 1024));
   add_format_option(*command, arguments->format);
-  command->footer("Example:\n  feroma bench --quick\n  feroma bench --csv benchmarks/history.csv");
+  command->footer(
+      "Example:\n  feroma bench --quick\n  feroma bench --csv benchmarks/history.csv\n  feroma bench --requirements");
   command->callback([arguments] { bench(*arguments); });
 }
 

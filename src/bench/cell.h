@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string_view>
 
 #include "feroma/runtime/experiment.h"
@@ -16,6 +17,15 @@ class Cell {
 
   /// The rounds of the algorithm with this label.
   [[nodiscard]] RoundLoop loop(std::string_view label);
+
+  [[nodiscard]] const Federation& federation() const { return federation_; }
+  [[nodiscard]] const ModelSpec& model() const { return model_; }
+  /// The run's root stream.
+  [[nodiscard]] const Rng& rng() const { return rng_; }
+  /// Calls task(i, trainer) for i in 0..count-1 on the loops' workers.
+  void each(std::size_t count, const std::function<void(std::size_t, Trainer&)>& task) {
+    workers_.run(count, task, stop_);
+  }
 
  private:
   const Experiment& experiment_;

@@ -163,6 +163,29 @@ TEST(CliBench, JsonHasEveryFigureOfTheContract) {
   EXPECT_TRUE(json["fma_peak_gflops"].is_null()) << "not asked for";
 }
 
+TEST(CliBenchSlow, RequirementsAreFiveWithValuesTargetsAndAnswers) {
+  const Result result = feroma_cli("bench --requirements --quick --format json");
+  EXPECT_EQ(result.exit_code, 0);
+  const auto json = nlohmann::json::parse(result.output, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(json.is_object()) << result.output;
+  EXPECT_EQ(json["quick"], true);
+  for (const char* id : {"R1", "R2", "R3", "R4", "R5"}) {
+    const auto& requirement = json["requirements"][id];
+    ASSERT_TRUE(requirement.is_object()) << id;
+    EXPECT_TRUE(requirement["met"].is_boolean() || requirement["met"].is_null()) << id;
+    EXPECT_FALSE(requirement["title"].empty()) << id;
+    for (const auto& [name, one] : requirement["results"].items()) {
+      EXPECT_TRUE(one["value"].is_number()) << name;
+      EXPECT_EQ(one["target"].is_null(), one["met"].is_null()) << name;
+    }
+  }
+  EXPECT_EQ(json["requirements"]["R5"]["results"]["share_lenet5_auto"]["target"], "<= 0.02");
+}
+
+TEST(CliBench, RequirementsStandAlone) {
+  EXPECT_EQ(feroma_cli("bench --requirements --only job_seconds", Stream::err).exit_code, 2);
+}
+
 TEST(CliBench, UnknownFigureIsBadUsageAndListsTheKnownOnes) {
   const Result result = feroma_cli("bench --only speed", Stream::err);
   EXPECT_EQ(result.exit_code, 2);
