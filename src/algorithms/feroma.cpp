@@ -325,7 +325,8 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
       }
     }
     state_.global_before = gains ? state_.global : nullptr;
-    state_.global = share(std::move(fold_models(options_.fold_rule(), models, shares_of(counts), parallel_).front()));
+    const std::vector<float> shares = shares_of(believed_counts(options_, std::move(counts)));
+    state_.global = share(std::move(fold_models(options_.fold_rule(), models, shares, parallel_).front()));
     if (warmed_up(round, answers)) {
       end_warmup(round);
     }

@@ -103,8 +103,8 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
         "share of every mixture that is the mean of all models, where clients have the same shares of classes");
   visit("mapping.fold", self.fold, anything(),
         "how models become one: median, trimmed and krum bear clients that lie, in warm-up, training and serving");
-  visit("mapping.fold_trim", self.fold_trim, between(0, 0.49),
-        "the share of weight that may lie: cut at either end (trimmed) or left out (krum)");
+  visit("mapping.fold_trim", self.fold_trim, Rule{.min = 0, .max = 0.49, .min_excluded = true},
+        "the share of weight that may lie: cut at either end (trimmed) or left out (krum); nobody else gets more");
   visit("mapping.counts", self.counts, anything(), "sample counts multiplied into the weights");
   visit("mapping.normalisation", self.normalisation, anything(), "row, or sinkhorn for equal use of every source");
   visit("mapping.join", self.join, anything(), "positional reproduces the reference implementation's ordering bug");
