@@ -6,6 +6,8 @@ int Algorithm::phases(Round) const { return 1; }
 
 void Algorithm::check_answer(Round, int, ClientId, const Message&) const {}
 
+std::map<ClientId, std::string> Algorithm::refusals(Round, int, const std::map<ClientId, Message>&) const { return {}; }
+
 int Algorithm::extra_rounds() const { return 0; }
 
 std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }

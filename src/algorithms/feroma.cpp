@@ -7,6 +7,7 @@
 
 #include "algorithms/feroma_answers.h"
 #include "algorithms/feroma_state.h"
+#include "algorithms/norm_limit.h"
 #include "algorithms/parents.h"
 #include "algorithms/retention.h"
 #include "algorithms/server_momentum.h"
@@ -80,6 +81,15 @@ class Feroma final : public Algorithm {
       case Step::profile: check_profile_answer(answer, shape_); return;
       case Step::train: check_training_answer(answer, *state_.global, extras(round)); return;
     }
+  }
+
+  [[nodiscard]] std::map<ClientId, std::string> refusals(Round round, int phase,
+                                                         const std::map<ClientId, Message>& answers) const override {
+    if (options_.norm_limit == 0 || step(round, phase) != Step::train) {
+      return {};
+    }
+    const auto sent_to = [this](ClientId client) { return assigned(client).model(); };
+    return refuse_long_updates(options_.norm_limit, answers, sent_to, parallel_);
   }
 
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -120,6 +120,38 @@ TEST_F(ServerTest, ALiarGainsNothingFromExamplesItDoesNotHave) {
   EXPECT_FLOAT_EQ(sent_to(3, 0), 3) << "among so few a client is safe only with its own";
 }
 
+// Updates are measured from what each was sent: the mixture of its own distribution, in the warm-up the global model.
+TEST_F(ServerTest, RefusesUpdatesBeyondTheLimit) {
+  options.counts = Counts::none;
+  options.norm_limit = 3;
+  start();
+  const auto refused = [this](Round round, int phase, const std::map<ClientId, Message>& answers) {
+    std::vector<std::uint32_t> clients;
+    for (const auto& [client, reason] : algorithm->refusals(round, phase, answers)) {
+      clients.push_back(to_index(client));
+    }
+    return clients;
+  };
+  using Clients = std::vector<std::uint32_t>;
+  const std::map<ClientId, Message> warm{
+      {ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}, {ClientId{2}, trained(-9)}};
+  EXPECT_EQ(refused(1, 0, warm), Clients{2});
+  answer(1, 0, {{ClientId{0}, trained(1)}});
+  const std::map<ClientId, Message> profiles{
+      {ClientId{0}, profiled(0)}, {ClientId{1}, profiled(800)}, {ClientId{2}, profiled(800)}};
+  EXPECT_EQ(refused(2, 0, profiles), Clients{}) << "profiles have no length";
+  answer(2, 0, profiles);
+  answer(2, 1, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(100)}, {ClientId{2}, trained(100)}});
+  answer(3, 0, profiles);
+  EXPECT_EQ(refused(3, 1, {{ClientId{0}, trained(2)}, {ClientId{1}, trained(101)}, {ClientId{2}, trained(102)}}),
+            Clients{});
+  EXPECT_EQ(refused(3, 1, {{ClientId{0}, trained(101)}, {ClientId{1}, trained(101)}, {ClientId{2}, trained(102)}}),
+            Clients{0});
+  options.norm_limit = 0;
+  start();
+  EXPECT_EQ(refused(1, 0, warm), Clients{});
+}
+
 TEST_F(ServerTest, OnlyThoseWhoTrainedBecomeParents) {
   start();
   answer(1, 0, {{ClientId{0}, trained(0)}});

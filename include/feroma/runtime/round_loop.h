@@ -58,6 +58,9 @@ class RoundLoop {
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
   /// Turns an answer that the algorithm does not accept into that of a client that dropped out.
   void refuse_unbelievable_(Round round, int phase, ClientId client, ClientOutcome& outcome) const;
+  /// Records that a client left the round, and why.
+  void drop(Round round, ClientId client, const std::string& reason, RoundRecord& record,
+            std::map<ClientId, ClientReport>& reports) const;
   void exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
                        std::map<ClientId, ClientReport>& reports);
   void describe_clients(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record) const;
