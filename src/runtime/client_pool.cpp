@@ -18,8 +18,14 @@ Round first_round(const Schedule& schedule, int window) {
 }  // namespace
 
 SimulatedPool::SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng,
-                             const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed)
-    : federation_(federation), workers_(workers), rng_(rng), stop_(stop), task_order_seed_(task_order_seed) {}
+                             const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed,
+                             const AttackOptions& attack)
+    : federation_(federation),
+      workers_(workers),
+      rng_(rng),
+      stop_(stop),
+      task_order_seed_(task_order_seed),
+      attack_(attack) {}
 
 std::map<ClientId, ClientOutcome> SimulatedPool::exchange(const Algorithm& algorithm, Round round, int phase,
                                                           std::span<const ClientId> participants) {
@@ -43,7 +49,18 @@ std::map<ClientId, ClientOutcome> SimulatedPool::exchange(const Algorithm& algor
         one_client(algorithm, round, phase, tasks[i].client, *tasks[i].memory, trainer, *tasks[i].outcome);
       },
       stop_);
+  forge_profiles(round, outcomes);
   return outcomes;
+}
+
+void SimulatedPool::forge_profiles(Round round, std::map<ClientId, ClientOutcome>& outcomes) const {
+  std::map<ClientId, Message*> answers;
+  for (auto& [client, outcome] : outcomes) {
+    if (auto* answer = std::get_if<ClientAnswer>(&outcome.answer)) {
+      answers[client] = &answer->message;
+    }
+  }
+  attack_.forge(round, answers);
 }
 
 void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phase, ClientId client, Memory& memory,
@@ -78,6 +95,9 @@ void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phas
   const Passes before = trainer.passes();
   try {
     ClientAnswer answer{algorithm.client_step(round, phase, context, received), 0};
+    if (attack_.lies(client, round)) {
+      attack_.tamper(received, answer.message);
+    }
     answer.bytes_up = answer.message.bytes();
     outcome.answer = std::move(answer);
   } catch (const Error& error) {

@@ -31,7 +31,7 @@ double mean_over(const Range& range, Value value) {
 RoundLoop::RoundLoop(Setup setup)
     : setup_(std::move(setup)),
       algorithm_(fresh_algorithm()),
-      pool_(setup_.federation, setup_.workers, setup_.rng, setup_.stop, setup_.task_order_seed) {}
+      pool_(setup_.federation, setup_.workers, setup_.rng, setup_.stop, setup_.task_order_seed, setup_.attack) {}
 
 std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();

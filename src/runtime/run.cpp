@@ -169,7 +169,7 @@ class Run {
       return leave_out(plan, *reason, writer);
     }
     RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
-                    options_.task_order_seed, membership_});
+                    options_.task_order_seed, membership_, experiment_.attack});
     if (!commit.loop.empty()) {
       loop.load(commit.loop, commit_path_.string());
       writer.run_resumed(plan.label, loop.finished_rounds());

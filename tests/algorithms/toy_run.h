@@ -47,11 +47,12 @@ class ToyRun {
     server.rng = rng.derive("server");
     const ScenarioOptions& scenario = federation.options();
     return RoundLoop({federation, *plans.back(), std::move(server), workers, rng, stop, task_order_seed,
-                      Membership(membership, scenario.clients, scenario.rounds, rng)});
+                      Membership(membership, scenario.clients, scenario.rounds, rng), attack});
   }
 
   Federation federation;
   ModelSpec model;
+  AttackOptions attack;  ///< of the loops made from here on
   std::atomic<bool> stop = false;
   std::vector<std::unique_ptr<AlgorithmPlan>> plans;
   Workers workers;

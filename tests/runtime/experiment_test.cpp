@@ -55,6 +55,13 @@ TEST(Experiment, MembershipIsCheckedAgainstTheScenario) {
                [&] { return read(std::string(kMinimal) + "[membership]\ninitial = 9\n").scenario.clients; });
 }
 
+TEST(Experiment, LiarsAreAmongTheClientsThatTrain) {
+  const std::string liar = "[membership]\ntest_only = 1\n[attack]\nkind = 'scale'\nclients = '";
+  EXPECT_EQ(read(kMinimal + liar + "3'\n").attack.kind, AttackKind::scale);
+  expect_error(ErrorCode::invalid_config, "my.toml:9: attack.clients must be in 0..3, the clients that train, got 4",
+               [&] { return read(kMinimal + liar + "4'\n").scenario.clients; });
+}
+
 TEST(Experiment, AGivenLabelIsKept) {
   EXPECT_EQ(read("[[algorithm]]\nname = 'feroma'\nlabel = 'mine'\n").algorithms[0].label, "mine");
   EXPECT_EQ(read("[[algorithm]]\nname = 'feroma'\npreset = 'paper'\n").algorithms[0].label, "feroma-paper");

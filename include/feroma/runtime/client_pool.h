@@ -9,6 +9,7 @@
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/drift/federation.h"
+#include "feroma/runtime/attack.h"
 #include "feroma/runtime/workers.h"
 
 namespace feroma {
@@ -47,9 +48,9 @@ class ClientPool {
 /// Simulated clients: whole clients per worker, data made on demand.
 class SimulatedPool final : public ClientPool {
  public:
-  /// `task_order_seed` permutes the order in which clients run; results must not change.
+  /// `task_order_seed` permutes the order in which clients run; results must not change. `attack` says who lies.
   SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng, const std::atomic<bool>& stop,
-                std::optional<std::uint64_t> task_order_seed = std::nullopt);
+                std::optional<std::uint64_t> task_order_seed = std::nullopt, const AttackOptions& attack = {});
 
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                            std::span<const ClientId> participants) override;
@@ -67,12 +68,14 @@ class SimulatedPool final : public ClientPool {
   };
   void one_client(const Algorithm& algorithm, Round round, int phase, ClientId client, Memory& memory, Trainer& trainer,
                   ClientOutcome& outcome) const;
+  void forge_profiles(Round round, std::map<ClientId, ClientOutcome>& outcomes) const;
 
   const Federation& federation_;
   Workers& workers_;
   Rng rng_;
   const std::atomic<bool>& stop_;
   std::optional<std::uint64_t> task_order_seed_;
+  Attack attack_;
   std::map<ClientId, Memory> memories_;
 };
 

@@ -13,6 +13,7 @@
 #include "feroma/drift/membership.h"
 #include "feroma/engine/engine.h"
 #include "feroma/partition/scenario.h"
+#include "feroma/runtime/attack.h"
 
 namespace feroma {
 
@@ -67,6 +68,7 @@ struct Experiment {
   MembershipOptions membership;
   TrainingOptions training;
   PrivacyOptions privacy;
+  AttackOptions attack;
   std::vector<AlgorithmPlan> algorithms;
   Settings given;  ///< as written by the user, for messages that name the line
 

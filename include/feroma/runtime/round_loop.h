@@ -30,6 +30,7 @@ class RoundLoop {
     const std::atomic<bool>& stop;
     std::optional<std::uint64_t> task_order_seed;  ///< tests permute the order in which clients run
     std::optional<Membership> membership = {};     ///< absent: everybody is always there
+    AttackOptions attack = {};                     ///< who lies
   };
   explicit RoundLoop(Setup setup);
 
