@@ -95,7 +95,9 @@ std::string scenario_file(const std::string& file_name) {
   text += "# One table per algorithm; all of them see the same data (`feroma list algorithms`).\n";
   text += algorithm_table("feroma") + "\n";
   text += algorithm_table("fedavg") + "\n";
-  text += table<PrivacyOptions>("privacy");
+  text += table<PrivacyOptions>("privacy") + "\n";
+  text += "# Simulated clients that lie; without these, nobody does.\n";
+  text += table<AttackOptions>("attack");
   return text;
 }
 

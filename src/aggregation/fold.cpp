@@ -11,6 +11,9 @@ namespace feroma {
 namespace {
 
 constexpr std::size_t kRange = 4096;  // parameters of one task
+// Weights are rounded shares. A liar's value may be any number, so what is left of its weight by rounding must not
+// count.
+constexpr double kRounding = 1e-6;
 
 /// What one source says of a parameter.
 struct Vote {
@@ -18,13 +21,17 @@ struct Vote {
   float weight = 0;
 };
 
-/// The value that half of the weight is not above; votes are sorted.
+/// The value that half of the weight is not above; between two of them their mean, as one alone would lean to its side.
+/// Votes are sorted.
 float median_of(std::span<const Vote> votes, double total) {
   double below = 0;
-  for (const Vote& vote : votes) {
-    below += static_cast<double>(vote.weight);
-    if (below >= total / 2) {
-      return vote.value;
+  for (std::size_t i = 0; i + 1 < votes.size(); ++i) {
+    below += static_cast<double>(votes[i].weight);
+    if (below > total * (0.5 + kRounding)) {
+      return votes[i].value;
+    }
+    if (below >= total * (0.5 - kRounding)) {
+      return votes[i].value + 0.5F * (votes[i + 1].value - votes[i].value);
     }
   }
   return votes.back().value;
@@ -35,14 +42,18 @@ float trimmed_mean(std::span<const Vote> votes, double total, double trim) {
   const double first = trim * total;
   const double last = (1 - trim) * total;
   double sum = 0;
+  double weight = 0;
   double below = 0;
   for (const Vote& vote : votes) {
     const double above = below + static_cast<double>(vote.weight);
     const double kept = std::min(above, last) - std::max(below, first);
-    sum += std::max(kept, 0.0) * static_cast<double>(vote.value);
+    if (kept > kRounding * total) {
+      sum += kept * static_cast<double>(vote.value);
+      weight += kept;
+    }
     below = above;
   }
-  return static_cast<float>(sum / (last - first));
+  return static_cast<float>(sum / weight);
 }
 
 void fold_range(const FoldRule& rule, std::span<const ParametersPtr> sources, std::span<const float> weights,
@@ -139,6 +150,11 @@ std::vector<Parameters> fold_models(const FoldRule& rule, std::span<const Parame
     return krum(rule, sources, weights, parallel);
   }
   const std::size_t rows = weights.size() / sources.size();
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = weights.subspan(r * sources.size(), sources.size());
+    require(std::any_of(row.begin(), row.end(), [](float weight) { return weight > 0; }), ErrorCode::internal,
+            "[aggregation] row {} has no weight on any model", r);
+  }
   const std::size_t size = sources.front()->size();
   std::vector<Parameters> outputs;
   for (std::size_t r = 0; r < rows; ++r) {

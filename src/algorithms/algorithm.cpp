@@ -6,6 +6,8 @@ int Algorithm::phases(Round) const { return 1; }
 
 void Algorithm::check_answer(Round, int, ClientId, const Message&) const {}
 
+std::map<ClientId, std::string> Algorithm::refusals(Round, int, const std::map<ClientId, Message>&) const { return {}; }
+
 bool Algorithm::keeps_budget() const { return false; }
 
 bool Algorithm::ends() const { return false; }

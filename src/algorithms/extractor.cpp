@@ -78,7 +78,7 @@ int encoder_width(const FeromaOptions& options, const ModelSpec& model) {
 ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model) {
   const int projected = options.dimensions == 0 ? model.classes : options.dimensions;
   return {options.full_marginal ? encoder_width(options, model) : projected, projected, model.classes,
-          options.uses_priors()};
+          options.uses_priors(), options.full_marginal && options.encoder != "input_moments"};
 }
 
 void scale_to_unit_length(Rows& rows) {

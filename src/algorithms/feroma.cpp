@@ -6,6 +6,7 @@
 
 #include "algorithms/feroma_client.h"
 #include "algorithms/feroma_serving.h"
+#include "algorithms/norm_limit.h"
 #include "algorithms/retention.h"
 #include "algorithms/server_momentum.h"
 #include "feroma/aggregation/fold.h"
@@ -90,6 +91,15 @@ class Feroma final : public Algorithm {
     }
   }
 
+  [[nodiscard]] std::map<ClientId, std::string> refusals(Round round, int phase,
+                                                         const std::map<ClientId, Message>& answers) const override {
+    if (plan_.options.norm_limit == 0 || step(round, phase) != Step::train) {
+      return {};
+    }
+    const auto sent_to = [this](ClientId client) { return assigned(client).model(); };
+    return refuse_long_updates(plan_.options.norm_limit, answers, sent_to, parallel_);
+  }
+
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     switch (step(round, phase)) {
       case Step::bounds: private_ ? private_->take_norms(answers) : make_projector(answers); return;
@@ -158,7 +168,7 @@ class Feroma final : public Algorithm {
   [[nodiscard]] Message bounds_request() const;
   [[nodiscard]] Message profile_request(ClientId client) const;
   /// A client without budget keeps the profile that it had; one that never had any gets the mean of all models.
-  void receive_private(ClientId client, const Message& answer);
+  void receive_private(Round round, ClientId client, const Message& answer);
   void make_projector(const std::map<ClientId, Message>& answers);
   void map_profiles(Round round, const std::map<ClientId, Message>& answers, StageSeconds& seconds);
   void collect_models(Round round, const std::map<ClientId, Message>& answers, StageSeconds& seconds);
@@ -231,8 +241,9 @@ Message Feroma::profile_request(ClientId client) const {
   return request;
 }
 
-void Feroma::receive_private(ClientId client, const Message& answer) {
-  if (std::optional<Profile> profile = private_->read(answer)) {
+void Feroma::receive_private(Round round, ClientId client, const Message& answer) {
+  const Rng rng = rng_.derive("profile", static_cast<std::uint64_t>(round));
+  if (std::optional<Profile> profile = private_->read(client, answer, rng)) {
     receivers_.push_back({client, std::move(*profile)});
     return;
   }
@@ -272,7 +283,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
     for (const auto& [client, answer] : answers) {
       state_.equipped.insert(client);
       if (private_) {
-        receive_private(client, answer);
+        receive_private(round, client, answer);
         continue;
       }
       vectors.push_back(answer.floats("profile"));
@@ -331,8 +342,8 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
       }
     }
     state_.global_before = gains ? state_.global : nullptr;
-    state_.global =
-        share(std::move(fold_models(plan_.options.fold_rule(), models, shares_of(counts), parallel_).front()));
+    const std::vector<float> shares = shares_of(believed_counts(plan_.options, std::move(counts)));
+    state_.global = share(std::move(fold_models(plan_.options.fold_rule(), models, shares, parallel_).front()));
     if (warmed_up(round, answers)) {
       end_warmup(round);
     }

@@ -101,6 +101,9 @@ void FeromaOptions::check(const FeromaOptions& preset, Problems& problems, const
   if (projection == Projection::pca_cube && encoder != "warmup") {
     problems.add("{}.profile.projection pca_cube needs profile.encoder \"warmup\", got \"{}\"", where, encoder);
   }
+  if (norm_limit > 0 && norm_limit <= 1) {
+    problems.add("{}.mapping.norm_limit must be 0 or > 1, got {}", where, norm_limit);
+  }
   const bool masks = missing_class == MissingClass::mask;
   if (!masks && (metric == Metric::reliable || assign_metric == Metric::reliable)) {
     problems.add("{}.profile.missing_class must be mask for the reliable metric, got minus_one", where);

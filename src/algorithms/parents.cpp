@@ -6,6 +6,8 @@
 #include <map>
 
 #include "feroma/core/error.h"
+#include "feroma/core/median.h"
+#include "feroma/mapping/limit.h"
 #include "feroma/mapping/neighbours.h"
 
 namespace feroma {
@@ -13,6 +15,8 @@ namespace {
 
 constexpr double kPersonalBelow = 1.5;
 constexpr double kGlobalShare = 0.8;
+// Of the weight that a fold bears on liars, one client may have so much: the rest is for liars that are further away.
+constexpr double kOneLiar = 0.8;
 
 WeightRule weight_rule(const FeromaOptions& options) {
   return {options.kernel, options.temperature, options.width, options.threshold};
@@ -36,7 +40,7 @@ std::vector<std::int64_t> column_counts(const FeromaOptions& options, std::span<
       }
     }
   }
-  return counts;
+  return believed_counts(options, std::move(counts));
 }
 
 /// The reference implementation zips weights and models of two unordered lists; a random relabelling of columns.
@@ -89,6 +93,16 @@ Round newest_round(std::span<const Parent> parents) {
   return newest;
 }
 
+std::vector<std::int64_t> believed_counts(const FeromaOptions& options, std::vector<std::int64_t> counts) {
+  if (options.fold != Fold::mean && !counts.empty()) {
+    const auto most = static_cast<std::int64_t>(median({counts.begin(), counts.end()}));
+    for (std::int64_t& count : counts) {
+      count = std::min(count, most);
+    }
+  }
+  return counts;
+}
+
 Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                      std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,
                      const Parallel& parallel) {
@@ -110,6 +124,9 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
   }
   if (options.counts != Counts::none) {
     weights = weigh_by_counts(std::move(weights), column_counts(options, receivers, parents));
+  }
+  if (options.fold != Fold::mean) {
+    weights = limit_shares(std::move(weights), own_columns(receivers, parents), kOneLiar * options.fold_trim);
   }
   return options.normalisation == Normalisation::sinkhorn ? sinkhorn(std::move(weights)) : weights;
 }
@@ -149,7 +166,10 @@ std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule 
     case AssignRule::kernel: {
       const WeightRule kernel{Kernel::gaussian, 1, options.assign_width, 0};
       const double width = std::min(kernel_width_among(kernel, gauge, old), kernel.width * partner_distance(distances));
-      const Matrix weights = weights_of(kernel, distances, width);
+      Matrix weights = weights_of(kernel, distances, width);
+      if (options.fold != Fold::mean) {
+        weights = limit_shares(std::move(weights), std::vector<std::size_t>{old.size()}, kOneLiar * options.fold_trim);
+      }
       return {weights.values.begin(), weights.values.end()};
     }
   }

@@ -30,6 +30,10 @@ struct Receiver {
   Profile profile;
 };
 
+/// Counts as they weigh. They are only claimed, so under a fold that is to bear liars nobody weighs more than the
+/// median client does.
+[[nodiscard]] std::vector<std::int64_t> believed_counts(const FeromaOptions& options, std::vector<std::int64_t> counts);
+
 /// Who takes how much from whom, by profile: distances, kernel, threshold, counts, normalisation, in this order.
 [[nodiscard]] Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                                    std::span<const Receiver> receivers, std::span<const Parent> parents, Rng rng,

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "feroma/privacy/noisy_moments.h"
+#include "feroma/profile/jitter.h"
+#include "feroma/profile/scaler.h"
 
 namespace feroma {
 namespace {
@@ -51,6 +53,16 @@ Moments in_latent_units(const NoisyMoments& moments, const ClipBounds& bounds, s
     noise.push_back(static_cast<float>(scale * scale * moments.spread_noise[i]));
   }
   return result;
+}
+
+Profile moved_profile(const Profile& profile, const ProfileShape& shape, Rng rng) {
+  Profile moved = jittered(profile, shape, std::move(rng));
+  const Signature signature = signature_of(profile, shape, /*label_free=*/false);
+  moved.added_noise = profile.added_noise;
+  for (std::size_t i = 0; i < moved.added_noise.size(); ++i) {
+    moved.added_noise[i] += static_cast<float>(std::max(signature.noise[i], 0.0));
+  }
+  return moved;
 }
 
 }  // namespace
@@ -169,11 +181,18 @@ void PrivateProfiles::learn(const std::map<ClientId, Message>& answers) {
   }
 }
 
-std::optional<Profile> PrivateProfiles::read(const Message& answer) const {
+std::optional<Profile> PrivateProfiles::read(ClientId client, const Message& answer, const Rng& rng) {
   if (!answer.has("sums")) {
     return std::nullopt;
   }
-  return profile_of(labelled_, static_cast<std::size_t>(answer.integer("epoch")), answer.ints("sums"));
+  const Ints& sums = answer.ints("sums");
+  Profile profile = profile_of(labelled_, static_cast<std::size_t>(answer.integer("epoch")), sums);
+  if (!options_.jitter) {
+    return profile;
+  }
+  const bool again = read_[client] == sums;
+  read_[client] = sums;
+  return again ? moved_profile(profile, shape_, rng.derive("jitter", to_index(client))) : profile;
 }
 
 Profile PrivateProfiles::profile_of(const SumShape& sums, std::size_t epoch,
@@ -230,6 +249,11 @@ void PrivateProfiles::save(ArchiveWriter& out) const {
     out.put(bounds.scale);
   }
   out.put(reference_);
+  out.put<std::uint64_t>(read_.size());
+  for (const auto& [client, sums] : read_) {
+    out.put(client);
+    out.put(sums);
+  }
 }
 
 void PrivateProfiles::load(ArchiveReader& in) {
@@ -242,6 +266,12 @@ void PrivateProfiles::load(ArchiveReader& in) {
     bounds_.push_back(std::move(bounds));
   }
   reference_ = in.get_vector<double>();
+  read_.clear();
+  const auto clients = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < clients; ++i) {
+    const auto client = in.get<ClientId>();
+    read_[client] = in.get_vector<std::int64_t>();
+  }
 }
 
 }  // namespace feroma

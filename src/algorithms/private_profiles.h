@@ -45,8 +45,9 @@ class PrivateProfiles {
   void take_norms(const std::map<ClientId, Message>& answers);
   /// Fixes by the first profiles what later ones are read with, and moves the bounds once.
   void learn(const std::map<ClientId, Message>& answers);
-  /// Nothing where the client has no budget left.
-  [[nodiscard]] std::optional<Profile> read(const Message& answer) const;
+  /// Nothing where the client has no budget left. With jitter, sums that were read before give another profile each
+  /// time, moved by as much as its noise, which then counts twice.
+  [[nodiscard]] std::optional<Profile> read(ClientId client, const Message& answer, const Rng& rng);
 
   void save(ArchiveWriter& out) const;
   void load(ArchiveReader& in);
@@ -61,6 +62,7 @@ class PrivateProfiles {
   SumShape unlabelled_;
   std::vector<ClipBounds> bounds_;  ///< of every epoch
   std::vector<double> reference_;   ///< a spread per coordinate; empty before the first profiles
+  std::map<ClientId, Ints> read_;   ///< what was read last; only with jitter
 };
 
 }  // namespace feroma

@@ -21,7 +21,7 @@ struct Start {
  * The starts of the receivers, whose mixtures and weights over the parents are given in their order. The nearest parent
  * stands for all that are alike: their mixtures of the round before were nearly the same, so one difference of models
  * does for a second sum over all of them. A receiver whose data are unlike those of its nearest parent goes its own
- * way.
+ * way. Under a fold that is to bear liars the nearest may be one, so everybody follows but itself.
  */
 [[nodiscard]] std::vector<Start> starts_of(const FeromaOptions& options, const ProfileShape& shape,
                                            const BlockScaler& scaler, std::span<const Receiver> receivers,

@@ -236,7 +236,8 @@ std::vector<Tally> Trainer::tallies_of(std::span<const Parameters* const> models
 void Trainer::latents(const Parameters& params, const View& view, Latent latent, const LatentSink& use) {
   for_each_batch(stored_order(view.size()), kEvaluationBatch, [&](auto items) {
     assemble_(batch_, view, items, engine_.layout());
-    const Activations out = forward(params, batch_, latent);
+    passes_.forward += batch_.size;
+    const Activations out = engine_.latents(params, batch_, latent);
     use(out.latents, out.latent_size, batch_);
   });
 }

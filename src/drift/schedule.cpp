@@ -78,7 +78,9 @@ void draw_bank_ids(Schedule& schedule, const ScenarioOptions& options, const Rng
       excluded = 1 + static_cast<int>(rng.derive("test_id", k).below(static_cast<std::uint64_t>(bank)));
       schedule.test_ids.push_back(excluded);
     }
-    schedule.ids.push_back(draw_sequence(options, bank, excluded, rng.derive("sequence", k)));
+    schedule.ids.push_back(options.in_turn
+                               ? std::vector<int>{1 + static_cast<int>(k % static_cast<std::uint64_t>(bank))}
+                               : draw_sequence(options, bank, excluded, rng.derive("sequence", k)));
     if (!retired.empty()) {
       retire_last(schedule.ids.back(), retired, bank, options.force_change, rng.derive("retire", k));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "feroma/core/error.h"
@@ -13,6 +14,8 @@ namespace {
 
 /// Keeps 1/d finite for identical profiles; the reference implementation's constant.
 constexpr double kInverseOffset = 1e-8;
+/// An energy that underflows to exactly zero, which is what "infinitely far" should weigh.
+constexpr double kNothing = 1000;
 
 std::vector<double> normalised(std::vector<double> weights) {
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -40,9 +43,17 @@ void require_parents(std::size_t count) {
 
 std::vector<double> softmax_weights(std::span<const double> distances, double temperature) {
   require_parents(distances.size());
-  std::vector<double> energies(distances.begin(), distances.end());
-  for (double& energy : energies) {
-    energy /= temperature;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const double distance : distances) {
+    lowest = std::isfinite(distance) ? std::min(lowest, distance / temperature) : lowest;
+  }
+  if (!std::isfinite(lowest)) {
+    return uniform_weights(distances.size());
+  }
+  std::vector<double> energies;
+  for (const double distance : distances) {
+    // The loss of a model that a liar sent may be anything; what is not a number weighs nothing.
+    energies.push_back(std::isfinite(distance) ? distance / temperature : lowest + kNothing);
   }
   return exp_weights(energies);
 }
@@ -62,8 +73,7 @@ std::vector<double> gaussian_weights(std::span<const double> squared, double wid
   std::vector<double> energies(squared.size());
   for (std::size_t i = 0; i < squared.size(); ++i) {
     const double above = squared[i] - lowest;
-    // An energy of 1000 underflows to exactly zero, which is what "infinitely far" should weigh.
-    energies[i] = above == 0 ? 0 : (width > 0 ? std::min(above / (2 * width * width), 1000.0) : 1000.0);
+    energies[i] = above == 0 ? 0 : (width > 0 ? std::min(above / (2 * width * width), kNothing) : kNothing);
   }
   return exp_weights(energies);
 }

@@ -114,6 +114,9 @@ void check_option_use(const ScenarioOptions& o, Problems& problems) {
   uses.check("samples_per_stage", o.samples_per_stage, o.shift == Shift::natural);
   uses.check("domain_factors", o.domain_factors, o.shift == Shift::natural);
   uses.check("strict", o.strict, is_single(o.shift), o.drift_mode == DriftMode::fixed);
+  if (o.in_turn && !o.strict) {
+    problems.add("scenario.in_turn must be false without scenario.strict, got true");
+  }
   uses.check("force_change", o.force_change, true, stages);
   uses.check("continual", o.continual, true, stages);
   uses.check("max_distributions", o.max_distributions, true, stages);

@@ -91,6 +91,9 @@ void check_bank(const ScenarioOptions& options, int classes, Problems& problems)
   if (options.shift == Shift::concept_label) {
     check_permutations(options, parameters, classes, problems);
   }
+  if (options.in_turn && has_fresh_permutations(options, classes)) {
+    problems.add("scenario.in_turn must be false where each client has its own permutation, got true");
+  }
   check_choice(options, classes, parameters, problems);
   if (options.unseen_rate > 0 && held_out_size(options, classes) == 0) {
     problems.add(

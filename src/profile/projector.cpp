@@ -2,6 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <array>
 
 #include "feroma/core/error.h"
 
@@ -16,6 +17,30 @@ std::vector<float> to_floats(const RowMajor& matrix) {
     values[static_cast<std::size_t>(i)] = static_cast<float>(matrix.data()[i]);
   }
   return values;
+}
+
+// Rows that are projected at once, and axes that they are projected on: the sums of both stay in registers.
+constexpr std::size_t kPanelRows = 8;
+constexpr std::size_t kPanelAxes = 2;
+using PanelSums = std::array<std::array<double, kPanelRows>, kPanelAxes>;
+
+/// Sums of a panel [input][row] along up to kPanelAxes axes. Plain loops, each sum in the order of the inputs: a
+/// profile must not depend on a library's blocking.
+PanelSums project_panel(std::span<const float> axes, std::size_t inputs, std::span<const double> panel) {
+  PanelSums sums{};
+  const std::size_t count = axes.size() / inputs;
+  for (std::size_t c = 0; c < inputs; ++c) {
+    std::array<double, kPanelAxes> weights{};
+    for (std::size_t a = 0; a < count; ++a) {
+      weights[a] = static_cast<double>(axes[a * inputs + c]);
+    }
+    for (std::size_t a = 0; a < kPanelAxes; ++a) {
+      for (std::size_t r = 0; r < kPanelRows; ++r) {
+        sums[a][r] += weights[a] * panel[c * kPanelRows + r];
+      }
+    }
+  }
+  return sums;
 }
 
 }  // namespace
@@ -89,26 +114,25 @@ Rows project(const Projector& projector, const Rows& rows) {
   const auto in = static_cast<std::size_t>(projector.input);
   const auto out = static_cast<std::size_t>(projector.output);
   Rows result{projector.output, std::vector<float>(rows.count() * out)};
-  // Plain loops, each sum in the order of the inputs: a profile must not depend on a library's blocking. With the sums
-  // innermost they do not wait for one another.
-  std::vector<double> by_input(in * out);
-  for (std::size_t a = 0; a < out; ++a) {
-    for (std::size_t c = 0; c < in; ++c) {
-      by_input[c * out + a] = static_cast<double>(projector.components[a * in + c]);
-    }
-  }
-  std::vector<double> sums(out);
-  for (std::size_t i = 0; i < rows.count(); ++i) {
-    const auto row = rows.row(i);
-    std::fill(sums.begin(), sums.end(), 0.0);
-    for (std::size_t c = 0; c < in; ++c) {
-      const double value = static_cast<double>(row[c]) - static_cast<double>(projector.centre[c]);
-      for (std::size_t a = 0; a < out; ++a) {
-        sums[a] += by_input[c * out + a] * value;
+  std::vector<double> panel(in * kPanelRows);
+  for (std::size_t first = 0; first < rows.count(); first += kPanelRows) {
+    const std::size_t count = std::min(kPanelRows, rows.count() - first);
+    std::fill(panel.begin(), panel.end(), 0.0);
+    for (std::size_t r = 0; r < count; ++r) {
+      const auto row = rows.row(first + r);
+      for (std::size_t c = 0; c < in; ++c) {
+        panel[c * kPanelRows + r] = static_cast<double>(row[c]) - static_cast<double>(projector.centre[c]);
       }
     }
-    std::transform(sums.begin(), sums.end(), result.values.begin() + static_cast<std::ptrdiff_t>(i * out),
-                   [](double sum) { return static_cast<float>(sum); });
+    for (std::size_t begin = 0; begin < out; begin += kPanelAxes) {
+      const std::size_t axes = std::min(kPanelAxes, out - begin);
+      const PanelSums sums = project_panel(std::span(projector.components).subspan(begin * in, axes * in), in, panel);
+      for (std::size_t a = 0; a < axes; ++a) {
+        for (std::size_t r = 0; r < count; ++r) {
+          result.values[(first + r) * out + begin + a] = static_cast<float>(sums[a][r]);
+        }
+      }
+    }
   }
   return result;
 }

@@ -12,6 +12,8 @@ namespace {
 constexpr double kStdNoise = 1.5;
 /// A coordinate must vary over clients by this multiple of its noise before it counts.
 constexpr double kCaution = 2.0;
+/// Two samples have a spread; a little less, because counts come back from rounded shares.
+constexpr double kFewestSamples = 1.99;
 
 std::vector<BlockScaler::Block> blocks_of(const ProfileShape& shape) {
   std::vector<BlockScaler::Block> blocks;
@@ -32,8 +34,15 @@ std::vector<BlockScaler::Block> blocks_of(const ProfileShape& shape) {
   return blocks;
 }
 
-void append_moments(Signature& signature, const Moments& moments, double samples) {
-  const bool absent = samples < 2;
+/// Noise of a spread, in units of its square over the samples. Of an activation that is rarely above 0, few samples
+/// make all of it; how rare it is tells the spread beside the mean.
+double spread_noise(double mean, double spread, bool activation) {
+  const double rare = activation && mean > 0 ? 0.5 * (spread / mean) * (spread / mean) : 0.0;
+  return std::max(kStdNoise, rare);
+}
+
+void append_moments(Signature& signature, const Moments& moments, double samples, bool activations = false) {
+  const bool absent = samples < kFewestSamples;
   for (const float mean : moments.mean) {
     signature.values.push_back(static_cast<double>(mean));
   }
@@ -44,9 +53,10 @@ void append_moments(Signature& signature, const Moments& moments, double samples
     const auto spread = static_cast<double>(std);
     signature.noise.push_back(absent ? -1 : spread * spread / samples);
   }
-  for (const float std : moments.std) {
-    const auto spread = static_cast<double>(std);
-    signature.noise.push_back(absent ? -1 : kStdNoise * spread * spread / samples);
+  for (std::size_t i = 0; i < moments.std.size(); ++i) {
+    const auto spread = static_cast<double>(moments.std[i]);
+    const double factor = spread_noise(static_cast<double>(moments.mean[i]), spread, activations);
+    signature.noise.push_back(absent ? -1 : factor * spread * spread / samples);
   }
 }
 
@@ -92,7 +102,7 @@ std::vector<double> scale(const BlockScaler& scaler, std::span<const float> prof
 Signature signature_of(const Profile& profile, const ProfileShape& shape, bool label_free) {
   Signature signature;
   const auto samples = static_cast<double>(profile.num_samples);
-  append_moments(signature, profile.marginal, samples);
+  append_moments(signature, profile.marginal, samples, shape.activations);
   if (label_free) {
     return with_added_noise(std::move(signature), profile.added_noise);
   }

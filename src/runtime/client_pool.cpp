@@ -19,12 +19,13 @@ Round first_round(const Schedule& schedule, int window) {
 
 SimulatedPool::SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng,
                              const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed,
-                             Disclosures* disclosures)
+                             const AttackOptions& attack, Disclosures* disclosures)
     : federation_(federation),
       workers_(workers),
       rng_(rng),
       stop_(stop),
       task_order_seed_(task_order_seed),
+      attack_(attack),
       disclosures_(disclosures) {}
 
 std::map<ClientId, ClientOutcome> SimulatedPool::exchange(const Algorithm& algorithm, Round round, int phase,
@@ -42,7 +43,18 @@ std::map<ClientId, ClientOutcome> SimulatedPool::exchange(const Algorithm& algor
   workers_.run(
       tasks.size(), [&](std::size_t i, Trainer& trainer) { one_client(algorithm, round, phase, tasks[i], trainer); },
       stop_);
+  forge_profiles(round, outcomes);
   return outcomes;
+}
+
+void SimulatedPool::forge_profiles(Round round, std::map<ClientId, ClientOutcome>& outcomes) const {
+  std::map<ClientId, Message*> answers;
+  for (auto& [client, outcome] : outcomes) {
+    if (auto* answer = std::get_if<ClientAnswer>(&outcome.answer)) {
+      answers[client] = &answer->message;
+    }
+  }
+  attack_.forge(round, answers);
 }
 
 void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phase, const Task& task,
@@ -81,6 +93,9 @@ void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phas
   const Passes before = trainer.passes();
   try {
     ClientAnswer answer{algorithm.client_step(round, phase, context, received), 0};
+    if (attack_.lies(client, round)) {
+      attack_.tamper(received, answer.message);
+    }
     answer.bytes_up = answer.message.bytes();
     outcome.answer = std::move(answer);
   } catch (const Error& error) {

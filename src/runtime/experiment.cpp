@@ -92,6 +92,7 @@ Settings Experiment::resolved() const {
   concrete.simd = simd();
   write_settings(concrete, "training", settings);
   write_settings(privacy, "privacy", settings);
+  write_settings(attack, "attack", settings);
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
     const AlgorithmPlan& plan = algorithms[i];
     const std::string prefix = fmt::format("algorithm.{}.", i);
@@ -115,6 +116,7 @@ Experiment read_experiment(const Settings& settings) {
   reader.read(experiment.membership, "membership");
   reader.read(experiment.training, "training");
   reader.read(experiment.privacy, "privacy");
+  reader.read(experiment.attack, "attack");
   const int count = reader.table_count("algorithm");
   if (count == 0) {
     problems.add("algorithm: a run needs at least one [[algorithm]] table, got none");
@@ -129,6 +131,8 @@ Experiment read_experiment(const Settings& settings) {
     check_warmup(experiment.algorithms[i], i, experiment.scenario.rounds, problems);
   }
   experiment.membership.check(experiment.scenario.clients, experiment.scenario.rounds, problems);
+  experiment.attack.check(experiment.scenario.clients - experiment.membership.test_only, experiment.scenario.rounds,
+                          problems);
   experiment.privacy.check(problems);
   check_names(experiment, problems);
   check_simd(experiment.training.simd, problems);

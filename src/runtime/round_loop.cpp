@@ -31,7 +31,8 @@ double mean_over(const Range& range, Value value) {
 RoundLoop::RoundLoop(Setup setup)
     : setup_(std::move(setup)),
       algorithm_(fresh_algorithm()),
-      pool_(setup_.federation, setup_.workers, setup_.rng, setup_.stop, setup_.task_order_seed, setup_.disclosures) {}
+      pool_(setup_.federation, setup_.workers, setup_.rng, setup_.stop, setup_.task_order_seed, setup_.attack,
+            setup_.disclosures) {}
 
 std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();
@@ -145,6 +146,13 @@ void RoundLoop::refuse_unbelievable_(Round round, int phase, ClientId client, Cl
   }
 }
 
+void RoundLoop::drop(Round round, ClientId client, const std::string& reason, RoundRecord& record,
+                     std::map<ClientId, ClientReport>& reports) const {
+  log::warning("{}: round {}: client {} dropped out: {}", setup_.plan.label, round, to_index(client), reason);
+  record.dropped.push_back({to_index(client), reason});
+  reports.erase(client);
+}
+
 void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
                                 std::map<ClientId, ClientReport>& reports) {
   const int phases = algorithm_->phases(round);
@@ -166,10 +174,14 @@ void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, Roun
         totals_.passes.backward += outcome.passes.backward;
       } else {
         reason = std::get<ClientDropped>(outcome.answer).reason;
-        log::warning("{}: round {}: client {} dropped out: {}", setup_.plan.label, round, to_index(client), reason);
-        record.dropped.push_back({to_index(client), reason});
-        reports.erase(client);
+        drop(round, client, reason, record, reports);
       }
+    }
+    for (const auto& [client, why] : algorithm_->refusals(round, phase, answers)) {
+      reason = why;
+      drop(round, client, reason, record, reports);
+      answers.erase(client);
+      std::erase(present, client);
     }
     require(!answers.empty(), ErrorCode::invalid_data, "{}: round {}: every client dropped out; the last one: {}",
             setup_.plan.label, round, reason);

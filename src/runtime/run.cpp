@@ -204,7 +204,7 @@ class Run {
       disclosures.emplace(experiment_.privacy, ledger_folder(), plan.label, rng_);
     }
     RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
-                    options_.task_order_seed, membership_, disclosures ? &*disclosures : nullptr});
+                    options_.task_order_seed, membership_, experiment_.attack, disclosures ? &*disclosures : nullptr});
     tell_of_privacy(loop.algorithm(), plan.label);
     if (!commit.loop.empty()) {
       loop.load(commit.loop, commit_path_.string());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "feroma/aggregation/mix.h"
 #include "feroma/core/rng.h"
@@ -31,6 +32,7 @@ TEST(Fold, MedianIsByWeightAndByParameter) {
   const FoldRule median{Fold::median};
   EXPECT_EQ(folded(median, sources, {1, 1, 1}), (std::vector<float>{2, 20}));
   EXPECT_EQ(folded(median, sources, {0.1F, 0.1F, 0.8F}), (std::vector<float>{3, 10}));
+  EXPECT_EQ(folded(median, sources, {0.25F, 0.25F, 0.5F}), (std::vector<float>{2.5F, 15})) << "between two halves";
   EXPECT_EQ(folded(median, sources, {1, 0, 0}), (std::vector<float>{1, 30})) << "who has no weight has no vote";
 }
 
@@ -40,6 +42,16 @@ TEST(Fold, TrimmedMeanCutsWeightAtBothEnds) {
   // Half of the outer two is left at a trim of one eighth.
   EXPECT_FLOAT_EQ(folded({Fold::trimmed, 0.125}, sources, {1, 1, 1, 1})[0], (0.5F * -100 + 1 + 3 + 0.5F * 1000) / 3);
   EXPECT_FLOAT_EQ(folded({Fold::trimmed, 0}, sources, {1, 1, 1, 1})[0], 226);
+}
+
+// Five shares of a fifth are not one in floats; what is over must not let the liar in.
+TEST(Fold, RoundingLeavesNothingOfALiar) {
+  const std::vector<ParametersPtr> sources{model_of({1}), model_of({1}), model_of({1}), model_of({1}),
+                                           model_of({1e30F})};
+  const float fifth = 0.2F;
+  for (const float liar : {fifth, std::nextafter(fifth, 1.0F)}) {
+    EXPECT_EQ(folded({Fold::trimmed, 0.2}, sources, {fifth, fifth, fifth, fifth, liar})[0], 1);
+  }
 }
 
 TEST(Fold, KrumTakesTheModelThatMostAreNear) {

@@ -73,7 +73,7 @@ TEST(ProfileShapeOf, FollowsTheOptions) {
   const ModelSpec model = test::toy_model({1, 4, 4}, 7);
   FeromaOptions options;
   options.dimensions = 3;
-  EXPECT_EQ(profile_shape(options, model), (ProfileShape{16, 3, 7, true}));
+  EXPECT_EQ(profile_shape(options, model), (ProfileShape{16, 3, 7, true, true}));
   options.dimensions = 0;  // as many as classes
   options.full_marginal = false;
   options.missing_class = MissingClass::minus_one;

@@ -101,8 +101,55 @@ TEST_F(ServerTest, ARobustFoldBearsALiar) {
   EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 1);
   answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(0)}, {ClientId{2}, profiled(0)}});
   answer(2, 1, {{ClientId{0}, trained(3)}, {ClientId{1}, trained(4)}, {ClientId{2}, trained(1e6F)}});
-  answer(3, 0, {{ClientId{0}, profiled(0)}});
-  EXPECT_FLOAT_EQ(sent_to(3, 0), 4);
+  answer(3, 0, {{ClientId{0}, profiled(0)}, {ClientId{7}, profiled(0)}});
+  EXPECT_FLOAT_EQ(sent_to(3, 7), 4);
+  EXPECT_FLOAT_EQ(sent_to(3, 0), 3) << "among so few a client is safe only with its own";
+}
+
+// The median client has ten examples, and that is what a claim of a million is worth.
+TEST_F(ServerTest, ALiarGainsNothingFromExamplesItDoesNotHave) {
+  options.kernel = Kernel::uniform;
+  options.fold = Fold::median;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}, {ClientId{2}, trained(900, 1'000'000)}});
+  EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 2);
+  answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(0)}, {ClientId{2}, profiled(0)}});
+  answer(2, 1, {{ClientId{0}, trained(3)}, {ClientId{1}, trained(4)}, {ClientId{2}, trained(900, 1'000'000)}});
+  answer(3, 0, {{ClientId{0}, profiled(0)}, {ClientId{7}, profiled(0)}});
+  EXPECT_FLOAT_EQ(sent_to(3, 7), 4);
+  EXPECT_FLOAT_EQ(sent_to(3, 0), 3) << "among so few a client is safe only with its own";
+}
+
+// Updates are measured from what each was sent: the mixture of its own distribution, in the warm-up the global model.
+TEST_F(ServerTest, RefusesUpdatesBeyondTheLimit) {
+  options.counts = Counts::none;
+  options.norm_limit = 3;
+  start();
+  const auto refused = [this](Round round, int phase, const std::map<ClientId, Message>& answers) {
+    std::vector<std::uint32_t> clients;
+    for (const auto& [client, reason] : algorithm->refusals(round, phase, answers)) {
+      clients.push_back(to_index(client));
+    }
+    return clients;
+  };
+  using Clients = std::vector<std::uint32_t>;
+  const std::map<ClientId, Message> warm{
+      {ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}, {ClientId{2}, trained(-9)}};
+  EXPECT_EQ(refused(1, 0, warm), Clients{2});
+  answer(1, 0, {{ClientId{0}, trained(1)}});
+  const std::map<ClientId, Message> profiles{
+      {ClientId{0}, profiled(0)}, {ClientId{1}, profiled(800)}, {ClientId{2}, profiled(800)}};
+  EXPECT_EQ(refused(2, 0, profiles), Clients{}) << "profiles have no length";
+  answer(2, 0, profiles);
+  answer(2, 1, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(100)}, {ClientId{2}, trained(100)}});
+  answer(3, 0, profiles);
+  EXPECT_EQ(refused(3, 1, {{ClientId{0}, trained(2)}, {ClientId{1}, trained(101)}, {ClientId{2}, trained(102)}}),
+            Clients{});
+  EXPECT_EQ(refused(3, 1, {{ClientId{0}, trained(101)}, {ClientId{1}, trained(101)}, {ClientId{2}, trained(102)}}),
+            Clients{0});
+  options.norm_limit = 0;
+  start();
+  EXPECT_EQ(refused(1, 0, warm), Clients{});
 }
 
 TEST_F(ServerTest, OnlyThoseWhoTrainedBecomeParents) {
@@ -159,6 +206,18 @@ TEST_F(MomentumTest, AClientStartsAheadByWhatTheLikeOfItLearned) {
   answer(4, 1, {{ClientId{0}, gained(18, 1)}, {ClientId{1}, gained(2, 1)}});
   answer(5, 0, profiles());
   EXPECT_NEAR(sent_to(5, 1), 18 + 0.5 * (18 - 10), 1e-5) << "from the mixture, not from where momentum had led";
+}
+
+TEST_F(MomentumTest, WhereTheNearestMayLieAClientFollowsItselfAlone) {
+  options.fold = Fold::median;
+  start();
+  answer(1, 0, {{ClientId{0}, gained(0, 0)}});
+  answer(2, 0, {{ClientId{0}, gained(0, 0)}});
+  answer(3, 0, profiles());
+  answer(3, 1, {{ClientId{0}, gained(1, 1)}, {ClientId{1}, gained(10, 1)}});
+  answer(4, 0, {{ClientId{1}, profiled(8)}, {ClientId{2}, profiled(8)}});
+  EXPECT_NEAR(sent_to(4, 1), 10 + 0.5 * 10, 1e-5);
+  EXPECT_NEAR(sent_to(4, 2), 10, 1e-5) << "the model of the like of it, but not where that was heading";
 }
 
 TEST_F(MomentumTest, StopsWhereTrainingDoesNotPay) {

@@ -51,6 +51,25 @@ RC_GTEST_PROP(MixingMatrix, DoesNotDependOnTheOrderOfParents, (std::uint16_t see
   }
 }
 
+// Parents are of two distributions, five of each.
+TEST(MixingMatrix, UnderARobustFoldNobodyElseHasMoreThanItBears) {
+  Rng rng(5);
+  const std::vector<Parent> parents = parents_of(rng, 10);
+  const std::vector<Receiver> near{{ClientId{3}, profile_of(3, rng)}, {ClientId{40}, profile_of(3, rng)}};
+  FeromaOptions options;
+  options.metric = Metric::euclidean;
+  options.kernel = Kernel::inverse;
+  const Matrix before = mixing_matrix(options, kShape, {}, near, parents, Rng(1));
+  EXPECT_GT(*std::max_element(before.values.begin(), before.values.end()), 0.25);
+  options.fold = Fold::median;
+  const Matrix after = mixing_matrix(options, kShape, {}, near, parents, Rng(1));
+  for (std::size_t r = 0; r < 2; ++r) {
+    for (std::size_t c = 0; c < parents.size(); ++c) {
+      EXPECT_TRUE(parents[c].client == near[r].client || after.at(r, c) <= 0.2 + 1e-9) << r << " " << c;
+    }
+  }
+}
+
 RC_GTEST_PROP(MixingMatrix, RowsSumToOneForAnyNumberOfClients, (std::uint16_t seed)) {
   Rng rng(seed);
   const std::vector<Parent> parents = parents_of(rng, 1 + rng.below(12));

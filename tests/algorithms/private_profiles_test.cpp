@@ -59,7 +59,7 @@ std::vector<std::map<ClientId, Message>> traffic(const PrivacyOptions& privacy, 
   setup.server.privacy = privacy;
   const testing::TempFolder folder;
   Disclosures disclosures(privacy, folder.path(), "feroma", Rng(1));
-  SimulatedPool pool(run.federation, run.workers, Rng(2), run.stop, std::nullopt, &disclosures);
+  SimulatedPool pool(run.federation, run.workers, Rng(2), run.stop, std::nullopt, {}, &disclosures);
   const std::unique_ptr<Algorithm> algorithm = setup.plan.make();
   prepare(*algorithm, setup.server);
   std::vector<ClientId> clients;
@@ -228,7 +228,7 @@ TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
     const Message told = profiles.tell_profile(&disclosure, memory, 0, [&] { return samples; });
     profiles.check_profile(Answer("test", ClientId{0}, told));
     profiles.learn({{ClientId{0}, told}});
-    const Profile read = profiles.read(told).value();
+    const Profile read = profiles.read(ClientId{0}, told, Rng(1)).value();
     const Profile exact = make_profile(samples.rows, samples.rows, {samples.labels, {}}, 2, {}, Rng(1));
     EXPECT_EQ(read.num_samples, 3000);
     EXPECT_NEAR(read.prior[1], 1.0 / 3, 1e-3);
@@ -241,6 +241,32 @@ TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
     // A client that knows no labels has the same marginal.
     const Profile unlabelled = profiles.test_profile(&disclosure, samples.rows).value_or(Profile{});
     EXPECT_TRUE(unlabelled.marginal.mean.empty()) << "one release was all";
+  }
+}
+
+TEST(PrivateProfiles, JitterMovesWhatIsSentAgainAndSaysSo) {
+  const testing::TempFolder folder;
+  for (const bool jitter : {false, true}) {
+    PrivacyOptions privacy = gaussian_budget(2);
+    privacy.jitter = jitter;
+    PrivateProfiles profiles(privacy, {4, 4, 2, true}, 4, false);
+    Disclosure disclosure(privacy, folder.path() / (jitter ? "with" : "without"), "run");
+    Message memory = profiles.bounds_message();
+    const Message told = profiles.tell_profile(&disclosure, memory, 0, [&] { return samples_of(2000, Rng(6)); });
+    profiles.learn({{ClientId{0}, told}});
+    const Profile first = profiles.read(ClientId{0}, told, Rng(1)).value();
+    const Profile second = profiles.read(ClientId{0}, told, Rng(2)).value();
+    const Profile third = profiles.read(ClientId{0}, told, Rng(3)).value();
+    EXPECT_EQ(first == second, !jitter);
+    EXPECT_EQ(second == third, !jitter);
+    EXPECT_EQ(second.added_noise[0] > 1.9F * first.added_noise[0], jitter);
+    // What was read survives a checkpoint.
+    ArchiveWriter archive;
+    profiles.save(archive);
+    PrivateProfiles resumed(privacy, {4, 4, 2, true}, 4, false);
+    ArchiveReader reader(archive.bytes(), "test");
+    resumed.load(reader);
+    EXPECT_EQ(resumed.read(ClientId{0}, told, Rng(3)).value(), third);
   }
 }
 
@@ -261,7 +287,7 @@ TEST(PrivateProfiles, StateTheirNoise) {
     Message memory = profiles.bounds_message();
     const Message told = profiles.tell_profile(&disclosure, memory, version, [&] { return samples; });
     profiles.learn({{ClientId{0}, told}});
-    const Profile read = profiles.read(told).value();
+    const Profile read = profiles.read(ClientId{0}, told, Rng(1)).value();
     const std::vector<float> values = encode(read, {4, 4, 2, true});
     sum.resize(values.size());
     squares.resize(values.size());
@@ -296,7 +322,7 @@ TEST(PrivateProfiles, OfSeveralLabelsEveryRecordCountsOnceInTheMarginal) {
   Message memory = profiles.bounds_message();
   const Message told = profiles.tell_profile(&disclosure, memory, 0, [&] { return samples; });
   profiles.learn({{ClientId{0}, told}});
-  const Profile read = profiles.read(told).value();
+  const Profile read = profiles.read(ClientId{0}, told, Rng(1)).value();
   EXPECT_EQ(read.num_samples, 900);
   EXPECT_NEAR(read.prior[0], 2.0 / 3, 1e-3);
   EXPECT_NEAR(read.prior[1], 1.0 / 3, 1e-3);

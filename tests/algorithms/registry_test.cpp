@@ -368,6 +368,7 @@ TEST(FeromaOptions, ImpossibleCombinationsAreRefused) {
   refuses("mapping.kernel = 'uniform'\nmapping.global_share = 0.1", "mapping.global_share would be ignored");
   refuses("assign.metric = 'euclidean'\nassign.strangers = 'profile'", "assign.strangers would be ignored");
   refuses("mapping.fold_trim = 0.1", "mapping.fold_trim would be ignored");
+  refuses("mapping.norm_limit = 0.5", "mapping.norm_limit must be 0 or > 1, got 0.5");
   refuses("mapping.scaling = 'min_max'", "mapping.scaling would be ignored");
   refuses("mapping.temperature = 0.5", "mapping.temperature would be ignored");
   refuses("mapping.kernel = 'softmax'\nmapping.width = 1.0", "mapping.width would be ignored");

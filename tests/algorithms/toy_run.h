@@ -53,11 +53,13 @@ class ToyRun {
     const ScenarioOptions& scenario = federation.options();
     return {
         federation, *plans.back(), std::move(server), workers,
-        rng,        stop,          task_order_seed,   Membership(membership, scenario.clients, scenario.rounds, rng)};
+        rng,        stop,          task_order_seed,   Membership(membership, scenario.clients, scenario.rounds, rng),
+        attack};
   }
 
   Federation federation;
   ModelSpec model;
+  AttackOptions attack;  ///< of the loops made from here on
   std::atomic<bool> stop = false;
   std::vector<std::unique_ptr<AlgorithmPlan>> plans;
   Workers workers;

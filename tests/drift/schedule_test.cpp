@@ -203,6 +203,18 @@ TEST(Sequence, MoreClientsLeaveTheOthersAlone) {
   EXPECT_TRUE(std::equal(few.ids.begin(), few.ids.end(), many.ids.begin()));
 }
 
+TEST(Sequence, TakesTheBankInTurn) {
+  ScenarioOptions options = scenario(Generator::clean, 1, 7);
+  options.shift = Shift::concept_label;
+  options.perm_bank = 3;
+  options.drift_mode = DriftMode::fixed;
+  options.strict = true;
+  options.in_turn = true;
+  const Schedule schedule = schedule_of(options);
+  EXPECT_EQ(schedule.ids, (std::vector<std::vector<int>>{{1}, {2}, {3}, {1}, {2}, {3}, {1}}));
+  EXPECT_EQ(schedule.test_ids, (std::vector<int>{1, 2, 3, 1, 2, 3, 1}));
+}
+
 TEST(Schedule, IsAFunctionOfTheSeed) {
   const ScenarioOptions options = scenario(Generator::clean, 10);
   EXPECT_EQ(schedule_of(options, 3).ids, schedule_of(options, 3).ids);

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "feroma/core/error.h"
@@ -100,6 +101,13 @@ TEST(Threshold, KeepsAWeightEqualToIt) {
 TEST(Threshold, FallsBackToUniformWhenNoneSurvives) {
   EXPECT_EQ(threshold_weights(std::vector<double>{0.5, 0.5}, 0.9), (std::vector<double>{0.5, 0.5}));
   EXPECT_EQ(threshold_weights(std::vector<double>{0.7, 0.3}, 0.9), (std::vector<double>{0.5, 0.5}));
+}
+
+TEST(Softmax, WhatIsNotANumberWeighsNothing) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(softmax_weights(std::vector<double>{nan, 2, infinite, 2}, 0.5), (std::vector<double>{0, 0.5, 0, 0.5}));
+  EXPECT_EQ(softmax_weights(std::vector<double>{nan, infinite}, 0.5), (std::vector<double>{0.5, 0.5}));
 }
 
 TEST(Kernels, NeedAParent) { EXPECT_THROW((void)softmax_weights({}, 1), Error); }

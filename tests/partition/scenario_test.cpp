@@ -241,6 +241,11 @@ TEST(ScenarioCheck, AnOptionTheModeDoesNotUseIsRefused) {
                       "scenario.strict must be false because drift_mode \"trDR_teND\" does not use it, got true"}));
 }
 
+TEST(ScenarioCheck, OnlyAStrictBankIsTakenInTurn) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.in_turn = true; }),
+            Messages{"scenario.in_turn must be false without scenario.strict, got true"});
+}
+
 TEST(ScenarioCheck, TestRulesFitTheMode) {
   EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.test_rule = TestRule::unseen; }),
             Messages{"scenario.test_rule must be a rule of distributions that occur in training because drift_mode is "

@@ -57,6 +57,49 @@ TEST(Signature, NoiseFollowsFromSpreadAndSamples) {
   EXPECT_EQ(signature.noise, (std::vector<double>{0.5, 0.75, 8, 12, 6, 9, 0.1875 / 8, 0.1875 / 8}));
 }
 
+TEST(Signature, SpreadsOfRareActivationsAreNoisier) {
+  Profile profile;
+  profile.marginal = {{1, 0.1F}, {2, 2}};
+  profile.num_samples = 8;
+  ProfileShape shape{2, 1, 0, false};
+  const Signature plain = signature_of(profile, shape, true);
+  shape.activations = true;
+  const Signature activations = signature_of(profile, shape, true);
+  EXPECT_EQ(plain.values, activations.values);
+  EXPECT_DOUBLE_EQ(plain.noise[3], 0.75);
+  EXPECT_DOUBLE_EQ(activations.noise[2], 1.0) << "0.5 (2 / 1)^2 times 4 / 8";
+  EXPECT_NEAR(activations.noise[3], 100.0, 1e-4) << "0.5 (2 / 0.1)^2 times 4 / 8";
+  EXPECT_EQ(plain.noise[1], activations.noise[1]) << "means are as they were";
+}
+
+// Over many draws of a rare activation the stated noise is that of its spread, within a factor.
+TEST(Signature, StatesTheNoiseOfARareActivation) {
+  Rng rng(1);
+  constexpr int kSamples = 400;
+  double sum = 0;
+  double squares = 0;
+  double said = 0;
+  constexpr int kDraws = 400;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    Rows rows{1, {}};
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < kSamples; ++i) {
+      rows.values.push_back(static_cast<float>(rng.uniform() < 0.03 ? 1 + rng.uniform() : 0.0));
+      all.push_back(i);
+    }
+    Profile profile;
+    profile.marginal = moments_of(rows, all);
+    profile.num_samples = kSamples;
+    const double std = static_cast<double>(profile.marginal.std[0]);
+    sum += std / kDraws;
+    squares += std * std / kDraws;
+    said += signature_of(profile, {1, 1, 0, false, true}, true).noise[1] / kDraws;
+  }
+  const double seen = squares - sum * sum;
+  EXPECT_GT(said, 0.5 * seen);
+  EXPECT_LT(said, 4 * seen);
+}
+
 TEST(Signature, AbsentClassHasNoNoise) {
   Profile profile;
   profile.marginal = {{1}, {2}};

@@ -55,6 +55,13 @@ TEST(Experiment, MembershipIsCheckedAgainstTheScenario) {
                [&] { return read(std::string(kMinimal) + "[membership]\ninitial = 9\n").scenario.clients; });
 }
 
+TEST(Experiment, LiarsAreAmongTheClientsThatTrain) {
+  const std::string liar = "[membership]\ntest_only = 1\n[attack]\nkind = 'scale'\nclients = '";
+  EXPECT_EQ(read(kMinimal + liar + "3'\n").attack.kind, AttackKind::scale);
+  expect_error(ErrorCode::invalid_config, "my.toml:9: attack.clients must be in 0..3, the clients that train, got 4",
+               [&] { return read(kMinimal + liar + "4'\n").scenario.clients; });
+}
+
 TEST(Experiment, AGivenLabelIsKept) {
   EXPECT_EQ(read("[[algorithm]]\nname = 'feroma'\nlabel = 'mine'\n").algorithms[0].label, "mine");
   EXPECT_EQ(read("[[algorithm]]\nname = 'feroma'\npreset = 'paper'\n").algorithms[0].label, "feroma-paper");
@@ -117,7 +124,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "training.learning_rate must be > 0"},
         Mistake{"[training]\nlearning_rate = nan\n[[algorithm]]\nname = 'fedavg'\n", "training.learning_rate"},
         Mistake{"[training]\nengine = 'tpu'\n[[algorithm]]\nname = 'fedavg'\n", "training.engine must be one of"},
-        Mistake{"[privacy]\nmode = 'pure'\n[[algorithm]]\nname = 'fedavg'\n", "privacy.mode must be one of off"},
+        Mistake{"[privacy]\nmode = 'strict'\n[[algorithm]]\nname = 'fedavg'\n", "privacy.mode must be one of off"},
+        Mistake{"[privacy]\nepsilon_total = 2\n[[algorithm]]\nname = 'fedavg'\n",
+                "privacy.epsilon_total would be ignored"},
         Mistake{"[[algorithm]]\nname = 'fedavg'\nlabel = '../x'\n", "label"},
         Mistake{"[[algorithm]]\nname = 'fedavg'\nlabel = '.hidden'\n", "label"},
         Mistake{"[[algorithm]]\nname = 'fedavg'\n"

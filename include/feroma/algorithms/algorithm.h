@@ -102,8 +102,8 @@ using Community = std::function<std::vector<std::unique_ptr<Predictor>>(std::spa
 
 /**
  * A federated algorithm. The round loop calls, for each phase of a round: downlink for every participant, client_step
- * on some worker or machine, check_answer for every answer, then uplink once with those that passed, in client-id
- * order.
+ * on some worker or machine, check_answer for every answer, refusals for those that passed, then uplink once with those
+ * that are left, in client-id order.
  */
 class Algorithm {
  public:
@@ -121,6 +121,10 @@ class Algorithm {
   /// Refuses an answer that cannot be believed with an invalid_data error: the client then counts as one that did not
   /// answer, so that it cannot end a federation. `algorithms/answers.h` has the rules. Everything passes by default.
   virtual void check_answer(Round round, int phase, ClientId client, const Message& answer) const;
+  /// Answers that cannot be believed beside the others, and why; their clients count as ones that did not answer.
+  /// Nobody by default.
+  [[nodiscard]] virtual std::map<ClientId, std::string> refusals(Round round, int phase,
+                                                                 const std::map<ClientId, Message>& answers) const;
   /// The server's part: aggregation, mapping, clustering. `answers` holds those who answered; they passed the check.
   virtual void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) = 0;
   /// Whether nothing but models and budgeted releases leaves a client: exact counts, losses and accuracies stay.

@@ -31,7 +31,7 @@ struct FeromaOptions {
   bool full_marginal = true;
   bool unit_norm = false;
   ProfileData data = ProfileData::all;
-  int max_samples = 400;
+  int max_samples = 320;
   Subsampling subsampling = Subsampling::off;
   int replicates = 3;
   MissingClass missing_class = MissingClass::mask;
@@ -47,6 +47,7 @@ struct FeromaOptions {
   double global_share = 0.2;
   Fold fold = Fold::mean;
   double fold_trim = 0.25;
+  double norm_limit = 0;
   Counts counts = Counts::trained;
   Normalisation normalisation = Normalisation::row;
   Join join = Join::id;
@@ -108,8 +109,10 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
         "share of every mixture that is the mean of all models, where clients have the same shares of classes");
   visit("mapping.fold", self.fold, anything(),
         "how models become one: median, trimmed and krum bear clients that lie, in warm-up, training and serving");
-  visit("mapping.fold_trim", self.fold_trim, between(0, 0.49),
-        "the share of weight that may lie: cut at either end (trimmed) or left out (krum)");
+  visit("mapping.fold_trim", self.fold_trim, Rule{.min = 0, .max = 0.49, .min_excluded = true},
+        "the share of weight that may lie: cut at either end (trimmed) or left out (krum); nobody else gets more");
+  visit("mapping.norm_limit", self.norm_limit, at_least(0),
+        "refuse a model that is further from what its client was sent than so many times the median; 0 refuses none");
   visit("mapping.counts", self.counts, anything(), "sample counts multiplied into the weights");
   visit("mapping.normalisation", self.normalisation, anything(), "row, or sinkhorn for equal use of every source");
   visit("mapping.join", self.join, anything(), "positional reproduces the reference implementation's ordering bug");

@@ -34,6 +34,10 @@ class OnTop : public Algorithm {
   void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
     training_->check_answer(round, phase, client, answer);
   }
+  [[nodiscard]] std::map<ClientId, std::string> refusals(Round round, int phase,
+                                                         const std::map<ClientId, Message>& answers) const override {
+    return training_->refusals(round, phase, answers);
+  }
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     training_->uplink(round, phase, answers, seconds);
   }

@@ -43,6 +43,10 @@ class Engine {
   }
   /// Eval-mode pass to logits and the chosen latent.
   [[nodiscard]] virtual Activations forward(const Parameters& params, const Batch& batch, Latent latent) = 0;
+  /// The same without logits: an engine may stop where the latent is.
+  [[nodiscard]] virtual Activations latents(const Parameters& params, const Batch& batch, Latent latent) {
+    return forward(params, batch, latent);
+  }
   /// `params` with the batch's own means and variances (unbiased) in place of the running ones, all measured in one
   /// eval-mode pass. A channel of a single value has no variance: the running one stays. Models without running
   /// statistics come back as they are; an engine that cannot see them in a model with them says `unsupported`.

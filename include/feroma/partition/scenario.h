@@ -38,6 +38,7 @@ struct ScenarioOptions {
   double unseen_rate = 0;
   UnseenFrom unseen_from = UnseenFrom::outside;
   bool strict = false;
+  bool in_turn = false;
   ScaleRule scale_rule = ScaleRule::automatic;
   int samples_per_stage = 0;
   int domain_factors = 0;
@@ -90,6 +91,8 @@ struct ScenarioOptions {
         "unseen_from", self.unseen_from, anything(),
         "outside: angles, colours or class sets that training has not; bank: pairs of them held out of the bank, P(X)");
     visit("strict", self.strict, anything(), "static: each client has one distribution of a bank, on every sample");
+    visit("in_turn", self.in_turn, anything(),
+          "strict: clients take the distributions of the bank in turn, so that each has as many clients");
     visit("scale_rule", self.scale_rule, anything(), "how often samples are repeated to fill the stages");
     visit("samples_per_stage", self.samples_per_stage, at_least(0),
           "natural: at most so many training samples per client and stage; 0 is all there are");

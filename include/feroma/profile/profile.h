@@ -40,6 +40,9 @@ struct ProfileShape {
   int conditional = 0;  ///< coordinates of each class's moments
   int classes = 0;
   bool priors = false;  ///< class shares at the end
+  /// The label-free moments are of activations, never below 0 and mostly 0 where they are rare: their spreads are far
+  /// noisier than those of other numbers.
+  bool activations = false;
 
   [[nodiscard]] std::size_t label_free_size() const { return 2 * static_cast<std::size_t>(marginal); }
   [[nodiscard]] std::size_t size() const {

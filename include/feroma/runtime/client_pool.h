@@ -9,6 +9,7 @@
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/drift/federation.h"
+#include "feroma/runtime/attack.h"
 #include "feroma/runtime/disclosures.h"
 #include "feroma/runtime/workers.h"
 
@@ -48,9 +49,10 @@ class ClientPool {
 /// Simulated clients: whole clients per worker, data made on demand.
 class SimulatedPool final : public ClientPool {
  public:
-  /// `task_order_seed` permutes the order in which clients run; results must not change.
+  /// `task_order_seed` permutes the order in which clients run; results must not change. `attack` says who lies.
   SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng, const std::atomic<bool>& stop,
-                std::optional<std::uint64_t> task_order_seed = std::nullopt, Disclosures* disclosures = nullptr);
+                std::optional<std::uint64_t> task_order_seed = std::nullopt, const AttackOptions& attack = {},
+                Disclosures* disclosures = nullptr);
 
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                            std::span<const ClientId> participants) override;
@@ -73,12 +75,14 @@ class SimulatedPool final : public ClientPool {
     Disclosure* disclosure;
   };
   void one_client(const Algorithm& algorithm, Round round, int phase, const Task& task, Trainer& trainer) const;
+  void forge_profiles(Round round, std::map<ClientId, ClientOutcome>& outcomes) const;
 
   const Federation& federation_;
   Workers& workers_;
   Rng rng_;
   const std::atomic<bool>& stop_;
   std::optional<std::uint64_t> task_order_seed_;
+  Attack attack_;
   Disclosures* disclosures_;  ///< null where profiles are not under a budget
   std::map<ClientId, Memory> memories_;
 };

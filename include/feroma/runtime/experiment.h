@@ -14,6 +14,7 @@
 #include "feroma/engine/engine.h"
 #include "feroma/partition/scenario.h"
 #include "feroma/privacy/options.h"
+#include "feroma/runtime/attack.h"
 
 namespace feroma {
 
@@ -53,6 +54,7 @@ struct Experiment {
   MembershipOptions membership;
   TrainingOptions training;
   PrivacyOptions privacy;
+  AttackOptions attack;
   std::vector<AlgorithmPlan> algorithms;
   Settings given;  ///< as written by the user, for messages that name the line
 

@@ -30,6 +30,7 @@ class RoundLoop {
     const std::atomic<bool>& stop;
     std::optional<std::uint64_t> task_order_seed;  ///< tests permute the order in which clients run
     std::optional<Membership> membership = {};     ///< absent: everybody is always there
+    AttackOptions attack = {};                     ///< who lies
     Disclosures* disclosures = nullptr;            ///< clients' ledgers; null where profiles are under no budget
   };
   explicit RoundLoop(Setup setup);
@@ -59,6 +60,9 @@ class RoundLoop {
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
   /// Turns an answer that the algorithm does not accept into that of a client that dropped out.
   void refuse_unbelievable_(Round round, int phase, ClientId client, ClientOutcome& outcome) const;
+  /// Records that a client left the round, and why.
+  void drop(Round round, ClientId client, const std::string& reason, RoundRecord& record,
+            std::map<ClientId, ClientReport>& reports) const;
   void exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
                        std::map<ClientId, ClientReport>& reports);
   void describe_clients(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record) const;

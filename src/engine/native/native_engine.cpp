@@ -62,22 +62,11 @@ class NativeEngine final : public Engine {
   }
 
   Activations forward(const Parameters& params, const Batch& batch, Latent latent) override {
-    require_parameters(*param_layout_, params);
-    require_batch(spec_, layout(), batch);
-    Activations out;
-    out.size = batch.size;
-    out.classes = spec_.classes;
-    out.latent_size = latent_size(spec_, latent);
-    out.logits.resize(static_cast<std::size_t>(out.size) * static_cast<std::size_t>(out.classes));
-    out.latents.resize(static_cast<std::size_t>(out.size) * static_cast<std::size_t>(out.latent_size));
-    const std::size_t latent_tensor = network_.plan().tensor_of_layer[latent_layer(spec_, latent)];
-    for (int first = 0; first < batch.size; first += kBlockLanes) {
-      const Samples samples{first, std::min(kBlockLanes, batch.size - first)};
-      pass(params, batch, samples, Mode::evaluate);
-      copy_rows(samples, network_.plan().steps.size(), out.logits);
-      copy_rows(samples, latent_tensor, out.latents);
-    }
-    return out;
+    const std::size_t logits = network_.plan().steps.size();
+    return activations(params, batch, latent, logits);
+  }
+  Activations latents(const Parameters& params, const Batch& batch, Latent latent) override {
+    return activations(params, batch, latent, network_.plan().tensor_of_layer[latent_layer(spec_, latent)]);
   }
 
   Parameters with_batch_statistics(const Parameters& params, const Batch& batch) override {
@@ -104,9 +93,35 @@ class NativeEngine final : public Engine {
   };
 
   void pass(const Parameters& params, const Batch& batch, Samples samples, Mode mode) {
+    pass(params, batch, samples, mode, network_.plan().steps.size());
+  }
+  void pass(const Parameters& params, const Batch& batch, Samples samples, Mode mode, std::size_t steps) {
     network_.begin(samples.count);
     network_.set_input(std::span(batch.inputs).subspan(layout().size(spec_.input, samples.first)));
-    network_.forward(params.values(), mode);
+    network_.forward(params.values(), mode, steps);
+  }
+
+  /// Eval-mode outputs after so many steps: the latent, and logits where all steps were taken.
+  Activations activations(const Parameters& params, const Batch& batch, Latent latent, std::size_t steps) {
+    require_parameters(*param_layout_, params);
+    require_batch(spec_, layout(), batch);
+    const bool whole = steps == network_.plan().steps.size();
+    Activations out;
+    out.size = batch.size;
+    out.classes = spec_.classes;
+    out.latent_size = latent_size(spec_, latent);
+    out.logits.resize(whole ? static_cast<std::size_t>(out.size) * static_cast<std::size_t>(out.classes) : 0);
+    out.latents.resize(static_cast<std::size_t>(out.size) * static_cast<std::size_t>(out.latent_size));
+    const std::size_t latent_tensor = network_.plan().tensor_of_layer[latent_layer(spec_, latent)];
+    for (int first = 0; first < batch.size; first += kBlockLanes) {
+      const Samples samples{first, std::min(kBlockLanes, batch.size - first)};
+      pass(params, batch, samples, Mode::evaluate, steps);
+      if (whole) {
+        copy_rows(samples, steps, out.logits);
+      }
+      copy_rows(samples, latent_tensor, out.latents);
+    }
+    return out;
   }
 
   /// The sum of the group's losses, each divided by the batch size; leaves their gradient.

@@ -215,11 +215,11 @@ void Network::inject(std::size_t tensor, int group, std::span<const float> value
   std::copy(values.begin(), values.end(), injection_.values.data() + static_cast<std::size_t>(group) * size);
 }
 
-void Network::forward(std::span<const float> params, Mode mode) {
+void Network::forward(std::span<const float> params, Mode mode, std::size_t steps) {
   mode_ = mode;
   for (const Run& run : runs_) {
     for (int group = 0; group < (run.by_group ? groups_ : 1); ++group) {
-      for (std::size_t step = run.begin; step < run.end; ++step) {
+      for (std::size_t step = run.begin; step < std::min(run.end, steps); ++step) {
         forward_step(step, group, params, mode);
       }
     }

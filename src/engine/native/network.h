@@ -40,7 +40,9 @@ class Network {
   void begin(int samples);
   /// Reads the samples of the pass from here: groups of [channel][row][column][16] with the first tensor's border.
   void set_input(std::span<const float> groups) { input_ = groups.data(); }
-  void forward(std::span<const float> params, Mode mode);
+  void forward(std::span<const float> params, Mode mode) { forward(params, mode, plan_.steps.size()); }
+  /// The first `steps` of it.
+  void forward(std::span<const float> params, Mode mode, std::size_t steps);
   /// A tensor's values of one group, [feature][16]; only packed tensors can be read.
   [[nodiscard]] std::span<const float> packed(std::size_t tensor, int group) const;
   /// Where the gradient of a packed tensor behind the first weights goes, [feature][16] of one group.

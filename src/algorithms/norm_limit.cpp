@@ -1,0 +1,45 @@
+#include "algorithms/norm_limit.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "feroma/core/median.h"
+
+namespace feroma {
+
+double update_norm(const Parameters& sent, const Parameters& uploaded) {
+  double sum = 0;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const double change = static_cast<double>(uploaded.values()[i]) - static_cast<double>(sent.values()[i]);
+    sum += change * change;
+  }
+  return std::sqrt(sum);
+}
+
+std::map<ClientId, std::string> refuse_long_updates(double limit, const std::map<ClientId, Message>& answers,
+                                                    const std::function<ParametersPtr(ClientId)>& sent_to,
+                                                    const Parallel& parallel) {
+  std::vector<ClientId> clients;
+  for (const auto& [client, answer] : answers) {
+    clients.push_back(client);
+  }
+  std::vector<double> norms(clients.size());
+  parallel(clients.size(), [&](std::size_t i) {
+    norms[i] = update_norm(*sent_to(clients[i]), *answers.at(clients[i]).model("model"));
+  });
+  std::map<ClientId, std::string> refused;
+  // Where most clients changed nothing, lengths say nothing about the rest.
+  const double usual = norms.empty() ? 0.0 : median(norms);
+  for (std::size_t i = 0; usual > 0 && i < clients.size(); ++i) {
+    if (norms[i] > limit * usual) {
+      refused[clients[i]] = fmt::format(
+          "[feroma] client {}'s update must be at most {} times as long as the median one, got {:.3g} times",
+          to_index(clients[i]), limit, norms[i] / usual);
+    }
+  }
+  return refused;
+}
+
+}  // namespace feroma

@@ -1,0 +1,59 @@
+#include "algorithms/norm_limit.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "feroma/models/spec.h"
+#include "tests/toy_engine.h"
+
+namespace feroma {
+namespace {
+
+const ModelSpec kModel = test::toy_model({1, 1, 1}, 2);  // four values: an update of d everywhere is 2 d long
+
+ParametersPtr filled(float value) {
+  Parameters params(make_layout(kModel));
+  std::fill(params.values().begin(), params.values().end(), value);
+  return share(std::move(params));
+}
+
+std::map<ClientId, Message> answers(std::initializer_list<float> values) {
+  std::map<ClientId, Message> all;
+  for (const float value : values) {
+    all[ClientId{static_cast<std::uint32_t>(all.size())}] = {{{"model", filled(value)}}};
+  }
+  return all;
+}
+
+ParametersPtr nothing(ClientId) { return filled(0); }
+
+TEST(UpdateNorm, IsTheLengthOfTheChange) { EXPECT_DOUBLE_EQ(update_norm(*filled(1), *filled(-2)), 6); }
+
+TEST(RefuseLongUpdates, NamesThoseBeyondTheLimitAndNobodyElse) {
+  const auto refused = refuse_long_updates(3, answers({1, -1, 2, 3, -13}), nothing);  // the median is 2
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused.at(ClientId{4}),
+            "[feroma] client 4's update must be at most 3 times as long as the median one, got 6.5 times");
+  EXPECT_TRUE(refuse_long_updates(7, answers({1, -1, 2, 3, -13}), nothing).empty());
+}
+
+TEST(RefuseLongUpdates, MeasuresFromWhatEachClientWasSent) {
+  const auto sent = [](ClientId client) { return filled(client == ClientId{2} ? 100 : 0); };
+  const auto refused = refuse_long_updates(3, answers({1, 1, 101, 101}), sent);
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_TRUE(refused.contains(ClientId{3}));
+}
+
+TEST(RefuseLongUpdates, SaysNothingWhereMostClientsChangedNothing) {
+  EXPECT_TRUE(refuse_long_updates(3, answers({0, 0, 0, 5}), nothing).empty());
+  EXPECT_TRUE(refuse_long_updates(3, {}, nothing).empty());
+}
+
+TEST(RefuseLongUpdates, SeesHugeModelsThatAreFinite) {
+  const auto refused = refuse_long_updates(3, answers({1, 1, std::numeric_limits<float>::max()}), nothing);
+  EXPECT_TRUE(refused.contains(ClientId{2}));
+}
+
+}  // namespace
+}  // namespace feroma
