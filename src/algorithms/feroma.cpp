@@ -243,15 +243,9 @@ Message Feroma::profile_request(ClientId client) const {
 
 void Feroma::receive_private(Round round, ClientId client, const Message& answer) {
   const Rng rng = rng_.derive("profile", static_cast<std::uint64_t>(round));
+  state_.budget_spent = state_.budget_spent || answer.has("spent");
   if (std::optional<Profile> profile = private_->read(client, answer, rng)) {
     receivers_.push_back({client, std::move(*profile)});
-    return;
-  }
-  state_.budget_spent = true;
-  const auto own = std::find_if(state_.parents.begin(), state_.parents.end(),
-                                [&](const Parent& parent) { return parent.client == client; });
-  if (own != state_.parents.end()) {
-    receivers_.push_back({client, own->profile});
   } else if (!state_.parents.empty()) {
     unprofiled_.push_back(client);
   }
@@ -329,7 +323,8 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
   }
   // Under a budget nobody says whether training pays; it is taken to.
   const bool gains = plan_.options.server_momentum > 0 && (private_ || training_pays(answers));
-  if (warming(round)) {
+  // Where nobody has a profile, and nobody had any, what is learned goes into the one model that all get.
+  if (warming(round) || (receivers_.empty() && state_.parents.empty())) {
     const StageTimer timer(seconds, Stage::aggregate);
     std::vector<ParametersPtr> models;
     std::vector<std::int64_t> counts;
@@ -344,7 +339,7 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
     state_.global_before = gains ? state_.global : nullptr;
     const std::vector<float> shares = shares_of(believed_counts(plan_.options, std::move(counts)));
     state_.global = share(std::move(fold_models(plan_.options.fold_rule(), models, shares, parallel_).front()));
-    if (warmed_up(round, answers)) {
+    if (warming(round) && warmed_up(round, answers)) {
       end_warmup(round);
     }
     return;

@@ -51,7 +51,7 @@ Message send_bounds(const FeromaPlan& plan, const PrivateProfiles* guarded, Clie
   const StageTimer timer(context.seconds, Stage::profile);
   if (guarded != nullptr) {
     remember(context, received);
-    return PrivateProfiles::tell_norms(context.disclosure, projected_samples(plan, context).rows);
+    return PrivateProfiles::tell_norms(context.disclosure, context.window, projected_samples(plan, context).rows);
   }
   const ParametersPtr encoder = received.has("encoder") ? received.model("encoder") : nullptr;
   const Bounds bounds =

@@ -9,7 +9,8 @@
 namespace feroma {
 namespace {
 
-/// Answers one test client's question under one policy.
+/// Answers one test client's question under one policy. Where models are chosen by confidence or by few labels, that is
+/// done on the client, which is given every model and folds them itself: of these nothing is told.
 class Server {
  public:
   Server(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded, TestContext& context)
@@ -71,7 +72,6 @@ class Server {
     return assignment_weights(options_, rule, plan_.shape, state_.scaler, *query, state_.parents, /*label_free=*/true);
   }
 
-  /// Labels choose on the client, which is given every model: nothing but the choice is told.
   [[nodiscard]] std::vector<double> few_label_weights() const {
     const View& labelled = *context_.few_labels;
     if (options_.few_label == FewLabelRule::loss) {

@@ -12,11 +12,6 @@ namespace {
 
 /// Far beyond any sum of a client's, near nothing that could overflow.
 constexpr std::int64_t kLargestSum = std::int64_t{1} << 52;
-/// A class whose count is within so many times its noise may as well be absent.
-constexpr double kPresent = 2;
-/// A count below it is one record or none: nothing of which a spread could be told.
-constexpr double kFewestRecords = 1.5;
-
 Disclosure& required(Disclosure* disclosure) {
   require(disclosure != nullptr, ErrorCode::internal, "[privacy] a private profile needs a ledger to stand in");
   return *disclosure;
@@ -75,6 +70,7 @@ FeromaOptions private_form(FeromaOptions options, const PrivacyOptions& privacy)
   needs(options.metric == Metric::reliable, "mapping.metric", "reliable");
   needs(options.assign_metric == Metric::reliable, "assign.metric", "reliable");
   needs(options.subsampling == Subsampling::off, "profile.subsampling", "off");
+  needs(options.data == ProfileData::all, "profile.data", "all: which records are held out depends on the others");
   needs(!options.warmup_auto, "warmup_auto", "false: accuracies do not leave clients");
   needs(options.retained_models == 0 || options.retention_accuracy == 0, "retention.accuracy",
         "0: accuracies do not leave clients");
@@ -90,6 +86,12 @@ PrivateProfiles::PrivateProfiles(const PrivacyOptions& options, const ProfileSha
       shape_(shape),
       labelled_(options.shape(shape.conditional, shape.classes, multi_label)),
       unlabelled_(options.shape(shape.conditional, 1, false)) {
+  require(multi_label || options.max_labels == 1, ErrorCode::invalid_config,
+          "privacy.max_labels would be ignored: samples have one label each");
+  // What cannot be protected is refused before anything is trained.
+  for (const SumShape& sums : {labelled_, unlabelled_}) {
+    static_cast<void>(release_noise(sums, options.neighbours, options.plan().release));
+  }
   if (options.bounds == BoundsRule::fixed) {
     bounds_.push_back(fixed_bounds(labelled_, width));
   }
@@ -101,9 +103,9 @@ Message PrivateProfiles::bounds_message() const {
            {"clip.epoch", Ints{static_cast<std::int64_t>(bounds_.size()) - 1}}}};
 }
 
-Message PrivateProfiles::tell_norms(Disclosure* disclosure, const Rows& projected) {
+Message PrivateProfiles::tell_norms(Disclosure* disclosure, int version, const Rows& projected) {
   const NormHistogram histogram = norm_histogram(projected.values, std::max(projected.width, 1));
-  std::optional<Ints> told = required(disclosure).norms(histogram);
+  std::optional<Ints> told = required(disclosure).norms(version, histogram);
   return told ? Message{{{"norms", std::move(*told)}}} : Message{{{"spent", Ints{1}}}};
 }
 
@@ -182,17 +184,16 @@ void PrivateProfiles::learn(const std::map<ClientId, Message>& answers) {
 }
 
 std::optional<Profile> PrivateProfiles::read(ClientId client, const Message& answer, const Rng& rng) {
-  if (!answer.has("sums")) {
+  const bool again = !answer.has("sums") || last_[client].sums == answer.ints("sums");
+  if (answer.has("sums")) {
+    last_[client] = {answer.ints("sums"), static_cast<std::size_t>(answer.integer("epoch"))};
+  }
+  const auto found = last_.find(client);
+  if (found == last_.end()) {
     return std::nullopt;
   }
-  const Ints& sums = answer.ints("sums");
-  Profile profile = profile_of(labelled_, static_cast<std::size_t>(answer.integer("epoch")), sums);
-  if (!options_.jitter) {
-    return profile;
-  }
-  const bool again = read_[client] == sums;
-  read_[client] = sums;
-  return again ? moved_profile(profile, shape_, rng.derive("jitter", to_index(client))) : profile;
+  Profile profile = profile_of(labelled_, found->second.epoch, found->second.sums);
+  return again && options_.jitter ? moved_profile(profile, shape_, rng.derive("jitter", to_index(client))) : profile;
 }
 
 Profile PrivateProfiles::profile_of(const SumShape& sums, std::size_t epoch,
@@ -211,28 +212,26 @@ Profile PrivateProfiles::profile_of(const SumShape& sums, std::size_t epoch,
     return profile;  // without labels
   }
   double total = 0;
-  std::vector<double> counts;
+  double present = 0;
   for (const NoisyMoments& moments : read.classes) {
-    const bool present = moments.count > std::max(kPresent * moments.count_noise, kFewestRecords);
-    counts.push_back(present ? moments.count : 0.0);
-    total += counts.back();
+    total += moments.present ? moments.count : 0.0;
+    present += moments.present ? 1 : 0;
   }
   // Shares of one label per record sum to 1; of several labels each is a share of the records.
   total = sums.multi_label ? read.marginal.count : std::max(total, 1.0);
   const double count_noise = read.classes.front().count_noise / total;
   // A share moves with its own count and against the total: all counts together, or the records'.
-  const double others = sums.multi_label ? 1.0 : static_cast<double>(counts.size()) - 1;
+  const double others = sums.multi_label ? 1.0 : std::max(present - 1, 0.0);
   const std::vector<float> nothing(2 * bounds.scale.size());
   const Moments absent{std::vector<float>(bounds.scale.size()), std::vector<float>(bounds.scale.size())};
   std::vector<float> shares_noise;
-  for (std::size_t u = 0; u < counts.size(); ++u) {
-    const bool present = counts[u] > 0;
-    const double share = counts[u] / total;
+  for (const NoisyMoments& moments : read.classes) {
+    const double share = moments.present ? std::min(moments.count / total, 1.0) : 0.0;
     const double own = sums.multi_label ? 1.0 : 1 - share;
     profile.prior.push_back(static_cast<float>(share));
     shares_noise.push_back(static_cast<float>(count_noise * count_noise * (own * own + others * share * share)));
-    if (present) {
-      profile.per_class.push_back(in_latent_units(read.classes[u], bounds, profile.added_noise));
+    if (moments.present) {
+      profile.per_class.push_back(in_latent_units(moments, bounds, profile.added_noise));
     } else {
       profile.per_class.push_back(absent);
       profile.added_noise.insert(profile.added_noise.end(), nothing.begin(), nothing.end());
@@ -249,10 +248,11 @@ void PrivateProfiles::save(ArchiveWriter& out) const {
     out.put(bounds.scale);
   }
   out.put(reference_);
-  out.put<std::uint64_t>(read_.size());
-  for (const auto& [client, sums] : read_) {
+  out.put<std::uint64_t>(last_.size());
+  for (const auto& [client, told] : last_) {
     out.put(client);
-    out.put(sums);
+    out.put(told.sums);
+    out.put<std::uint64_t>(told.epoch);
   }
 }
 
@@ -266,11 +266,12 @@ void PrivateProfiles::load(ArchiveReader& in) {
     bounds_.push_back(std::move(bounds));
   }
   reference_ = in.get_vector<double>();
-  read_.clear();
+  last_.clear();
   const auto clients = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < clients; ++i) {
     const auto client = in.get<ClientId>();
-    read_[client] = in.get_vector<std::int64_t>();
+    Ints sums = in.get_vector<std::int64_t>();
+    last_[client] = {std::move(sums), in.get<std::uint64_t>()};
   }
 }
 

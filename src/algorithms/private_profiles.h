@@ -32,7 +32,7 @@ class PrivateProfiles {
 
   // ---- Client side ----
   using Projected = std::function<EncodedSamples()>;  ///< rows are projected latents
-  [[nodiscard]] static Message tell_norms(Disclosure* disclosure, const Rows& projected);
+  [[nodiscard]] static Message tell_norms(Disclosure* disclosure, int version, const Rows& projected);
   /// The client's sums: those it sent of this data version before, or new ones. `memory` is the client's own.
   [[nodiscard]] Message tell_profile(Disclosure* disclosure, Message& memory, int version,
                                      const Projected& projected) const;
@@ -45,14 +45,19 @@ class PrivateProfiles {
   void take_norms(const std::map<ClientId, Message>& answers);
   /// Fixes by the first profiles what later ones are read with, and moves the bounds once.
   void learn(const std::map<ClientId, Message>& answers);
-  /// Nothing where the client has no budget left. With jitter, sums that were read before give another profile each
-  /// time, moved by as much as its noise, which then counts twice.
+  /// The profile of what the client tells; the last one where its budget is spent, nothing where there never was one.
+  /// With jitter, sums that were read before give another profile each time, moved by as much as its noise, which then
+  /// counts twice.
   [[nodiscard]] std::optional<Profile> read(ClientId client, const Message& answer, const Rng& rng);
 
   void save(ArchiveWriter& out) const;
   void load(ArchiveReader& in);
 
  private:
+  struct Told {
+    Ints sums;
+    std::size_t epoch = 0;
+  };
   [[nodiscard]] Profile profile_of(const SumShape& sums, std::size_t epoch,
                                    std::span<const std::int64_t> released) const;
 
@@ -62,7 +67,7 @@ class PrivateProfiles {
   SumShape unlabelled_;
   std::vector<ClipBounds> bounds_;  ///< of every epoch
   std::vector<double> reference_;   ///< a spread per coordinate; empty before the first profiles
-  std::map<ClientId, Ints> read_;   ///< what was read last; only with jitter
+  std::map<ClientId, Told> last_;   ///< what every client told last
 };
 
 }  // namespace feroma

@@ -1,6 +1,7 @@
 #include "feroma/privacy/disclosure.h"
 
 #include "feroma/core/archive.h"
+#include "feroma/core/error.h"
 #include "feroma/privacy/release.h"
 
 namespace feroma {
@@ -21,7 +22,8 @@ Disclosure::Disclosure(const PrivacyOptions& options, std::filesystem::path fold
 }
 
 template <class Make>
-std::optional<std::vector<std::int64_t>> Disclosure::tell(const ReleaseKey& key, const ReleaseCost& cost, Make&& make) {
+std::optional<std::vector<std::int64_t>> Disclosure::tell(const ReleaseKey& key, const ReleaseCost& cost,
+                                                          std::size_t size, Make&& make) {
   // Opened for each release: a simulation has more clients than a process may have files.
   Ledger ledger(folder_, options_.budget());
   const std::optional<Bytes> bytes = ledger.release(key, cost, [&] {
@@ -37,6 +39,8 @@ std::optional<std::vector<std::int64_t>> Disclosure::tell(const ReleaseKey& key,
   ArchiveReader archive(*bytes, (folder_ / "released").string());
   std::vector<std::int64_t> values = archive.get_vector<std::int64_t>();
   archive.expect_end();
+  require(values.size() == size, ErrorCode::invalid_data, "{}: a release of {} must have {} values, got {}",
+          folder_.string(), key.kind, size, values.size());
   return values;
 }
 
@@ -46,14 +50,14 @@ std::optional<std::vector<std::int64_t>> Disclosure::profile(std::int64_t versio
   const bool pure = options_.mode == PrivacyMode::pure;
   const ReleaseCost cost{pure ? rho_of_pure(plan_.release) : plan_.release,
                          pure ? std::optional(plan_.release) : std::nullopt};
-  return tell({"profile", job_, version, epoch}, cost, [&](EntropySource& entropy) {
-    return release(shape, options_.neighbours, plan_.release, sums, entropy);
-  });
+  return tell(
+      {shape.classes == 1 ? "unlabelled" : "profile", job_, version, epoch}, cost, shape.size(),
+      [&](EntropySource& entropy) { return release(shape, options_.neighbours, plan_.release, sums, entropy); });
 }
 
-std::optional<std::vector<std::int64_t>> Disclosure::norms(const NormHistogram& histogram) {
+std::optional<std::vector<std::int64_t>> Disclosure::norms(std::int64_t version, const NormHistogram& histogram) {
   const double epsilon = options_.bounds_epsilon;
-  return tell({"bounds", job_, 0, 0}, {rho_of_pure(epsilon), epsilon}, [&](EntropySource& entropy) {
+  return tell({"bounds", job_, version, 0}, {rho_of_pure(epsilon), epsilon}, kNormBins, [&](EntropySource& entropy) {
     // A record is in one bin; exchanging it touches two.
     const LaplaceScale scale = laplace_scale(options_.neighbours == Neighbours::add_remove ? 1 : 2, epsilon);
     DiscreteNoise noise(entropy);

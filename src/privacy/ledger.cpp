@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/posix_file.h"
@@ -73,6 +74,19 @@ struct Ledger::Held {
   detail::PosixFile file;
 };
 
+namespace {
+
+/// By rho alone; without a delta there is no such epsilon.
+double converted_epsilon(double rho, const PrivacyBudget& budget) {
+  if (budget.delta == 0) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return budget.calibration == Calibration::analytic ? analytic_epsilon(rho, budget.delta)
+                                                     : epsilon_of(rho, budget.delta);
+}
+
+}  // namespace
+
 PrivacySpent spent_by(const std::vector<LedgerLine>& lines, const PrivacyBudget& budget) {
   struct Sums {
     double rho = 0;
@@ -88,10 +102,9 @@ PrivacySpent spent_by(const std::vector<LedgerLine>& lines, const PrivacyBudget&
   }
   PrivacySpent spent{static_cast<int>(lines.size()), 0, 0};
   for (const auto& [version, sums] : versions) {
-    const double converted = budget.calibration == Calibration::analytic ? analytic_epsilon(sums.rho, budget.delta)
-                                                                         : epsilon_of(sums.rho, budget.delta);
+    const double plain = sums.pure ? sums.epsilon : std::numeric_limits<double>::infinity();
     spent.rho = std::max(spent.rho, sums.rho);
-    spent.epsilon = std::max(spent.epsilon, sums.pure ? std::min(converted, sums.epsilon) : converted);
+    spent.epsilon = std::max(spent.epsilon, std::min(plain, converted_epsilon(sums.rho, budget)));
   }
   return spent;
 }

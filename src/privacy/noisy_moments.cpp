@@ -10,7 +10,9 @@ namespace feroma {
 namespace {
 
 constexpr double kLeastSpread = 0.05;
-constexpr double kPresent = 3;
+constexpr double kPresent = 2;
+/// One record has no spread.
+constexpr double kFewestRecords = 1.5;
 
 /// Counts, sums and sums of squares of one block, or of all blocks together.
 struct BlockSums {
@@ -53,7 +55,7 @@ NoisyMoments moments_of(const SumShape& shape, const BlockSums& sums, double noi
   NoisyMoments moments;
   moments.count = std::max({sums.count, 2 * count_noise, 1.0});
   moments.count_noise = count_noise;
-  moments.present = sums.count >= kPresent * count_noise && sums.count >= 1;
+  moments.present = sums.count > std::max(kPresent * count_noise, kFewestRecords);
   // Each moment is a quotient: what it takes from the noise of its sum, and from that of the count below it.
   const double mean_noise = noise / (shape.sum * kFixedPoint) / moments.count;
   const double square_noise = noise / (shape.square * kFixedPoint) / moments.count;

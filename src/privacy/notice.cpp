@@ -15,12 +15,14 @@ std::string guarantee_of(const PrivacyOptions& options) {
     return "none: the noise is seeded, for simulations alone";
   }
   return fmt::format(
-      "({:g}, {})-differential privacy of one record ({}) over all of a client's profiles{}. Model updates are not "
+      "({:g}, {})-differential privacy of one record ({}) over all of a client's profiles for an algorithm{}{}. Model "
+      "updates are not "
       "covered by this guarantee.",
       options.epsilon_total, options.mode == PrivacyMode::pure ? "0" : fmt::format("{:g}", options.delta_total),
       name_of(options.neighbours),
       options.calibration == Calibration::analytic ? ", by the analytic formula, which is not proven for integer noise"
-                                                   : "");
+                                                   : "",
+      options.versions_disjoint ? ", if no record outlives a data version, as was declared" : "");
 }
 
 std::string published_notice(double epsilon, const MomentCounts& moments, std::int64_t samples) {

@@ -40,8 +40,8 @@ void check_applicable(const PrivacyOptions& options, Problems& problems) {
 }  // namespace
 
 PrivacyBudget PrivacyOptions::budget() const {
-  return {epsilon_total, delta_total, max_releases + (bounds == BoundsRule::histogram ? 1 : 0), versions_disjoint,
-          calibration};
+  return {epsilon_total, mode == PrivacyMode::pure ? 0.0 : delta_total,
+          max_releases + (bounds == BoundsRule::histogram ? 1 : 0), versions_disjoint, calibration};
 }
 
 ReleasePlan PrivacyOptions::plan() const {
@@ -54,7 +54,7 @@ ReleasePlan PrivacyOptions::plan() const {
 SumShape PrivacyOptions::shape(int coordinates, int classes, bool multi_label) const {
   SumShape shape = mode == PrivacyMode::pure ? box_shape(coordinates, classes)
                                              : SumShape{.coordinates = coordinates, .classes = classes};
-  shape.labels = multi_label ? max_labels : 1;
+  shape.labels = multi_label ? std::min(max_labels, classes) : 1;
   shape.multi_label = multi_label;
   const auto replace = [](double& weight, double given) { weight = given > 0 ? given : weight; };
   replace(shape.count, weight_count);

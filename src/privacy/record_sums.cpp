@@ -8,6 +8,9 @@
 namespace feroma {
 namespace {
 
+constexpr double kLargestBound = 1024;
+constexpr int kMostLabels = 1000;
+
 std::int64_t fixed(double value) { return static_cast<std::int64_t>(std::nearbyint(value * kFixedPoint)); }
 
 /// Coordinates within the bounds, whatever came in.
@@ -64,6 +67,10 @@ std::int64_t block_bound(const SumShape& shape) {
           " (pure) or at least that of squares (gaussian, one coordinate), got {}, {}, {}",
           shape.count, shape.sum, shape.square);
   const auto entries = static_cast<double>(shape.block_size());
+  // Squares and their sums over labels stay far below what 64 bits hold.
+  require(real_bound(shape) <= kLargestBound && shape.labels <= kMostLabels, ErrorCode::invalid_config,
+          "[privacy] weights must keep a record's block within {} and labels within {}, got {} and {}", kLargestBound,
+          kMostLabels, real_bound(shape), shape.labels);
   // Rounding moves each entry by a half at most.
   if (shape.clip == Clip::box) {
     return static_cast<std::int64_t>(std::floor(kFixedPoint * real_bound(shape) + entries / 2)) + 1;

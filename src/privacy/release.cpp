@@ -28,7 +28,7 @@ std::uint64_t gaussian_variance(std::int64_t squared_sensitivity, double rho) {
   require(squared_sensitivity > 0 && rho > 0, ErrorCode::invalid_config,
           "[privacy] Gaussian noise needs a sensitivity and a rho above 0, got {} and {}", squared_sensitivity, rho);
   const double variance = std::ceil(static_cast<double>(squared_sensitivity) / (2 * rho));
-  require(variance <= std::ldexp(1.0, 52), ErrorCode::invalid_config,
+  require(variance < std::ldexp(1.0, 52), ErrorCode::invalid_config,
           "[privacy] rho = {} needs noise beyond 2^26 units; raise epsilon_total or lower max_releases", rho);
   // The quotient was rounded; one more covers it where it was rounded down.
   return static_cast<std::uint64_t>(variance) + 1;

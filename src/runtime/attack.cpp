@@ -1,6 +1,7 @@
 #include "feroma/runtime/attack.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <sstream>
@@ -11,7 +12,10 @@
 namespace feroma {
 namespace {
 
-constexpr const char* kProfile = "profile";
+/// What a profile travels as: moments, or noisy sums and the bounds they belong to.
+constexpr std::array kProfile{"profile", "sums", "epoch"};
+
+bool has_profile(const Message& message) { return message.has("profile") || message.has("sums"); }
 
 /// Every client of the list; `refuse` is called with each word that is no number.
 template <class Refuse>
@@ -117,14 +121,19 @@ void Attack::forge(Round round, const std::map<ClientId, Message*>& answers) con
     return;
   }
   const auto honest = std::find_if(answers.begin(), answers.end(), [&](const auto& entry) {
-    return !lies(entry.first, round) && entry.second->has(kProfile);
+    return !lies(entry.first, round) && has_profile(*entry.second);
   });
   if (honest == answers.end()) {
     return;
   }
   for (const auto& [client, answer] : answers) {
-    if (lies(client, round) && answer->has(kProfile)) {
-      answer->values[kProfile] = honest->second->values.at(kProfile);
+    if (!lies(client, round) || !has_profile(*answer)) {
+      continue;
+    }
+    for (const char* key : kProfile) {
+      if (honest->second->has(key)) {
+        answer->values[key] = honest->second->values.at(key);
+      }
     }
   }
 }

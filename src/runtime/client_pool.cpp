@@ -103,7 +103,8 @@ void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phas
     if (error.code() != ErrorCode::invalid_data) {
       throw;
     }
-    outcome.answer = ClientDropped{error.what()};
+    // Under a budget the reason stays with the client: it may tell of records.
+    outcome.answer = ClientDropped{disclosures_ == nullptr ? error.what() : "its data or training went wrong"};
   }
   outcome.passes = {trainer.passes().forward - before.forward, trainer.passes().backward - before.backward};
 }

@@ -22,8 +22,8 @@ class SeededNoise final : public EntropySource {
 
 }  // namespace
 
-Disclosures::Disclosures(const PrivacyOptions& options, std::filesystem::path folder, std::string label, const Rng& rng)
-    : options_(options), folder_(std::move(folder) / label), label_(std::move(label)), rng_(rng.derive("privacy")) {}
+Disclosures::Disclosures(const PrivacyOptions& options, std::filesystem::path folder, std::string job, const Rng& rng)
+    : options_(options), folder_(std::move(folder)), job_(std::move(job)), rng_(rng.derive("privacy")) {}
 
 Disclosure& Disclosures::of(std::string_view kind, ClientId client) {
   const std::pair key{std::string(kind), client};
@@ -40,7 +40,7 @@ Disclosure& Disclosures::of(std::string_view kind, ClientId client) {
                                                       static_cast<std::uint64_t>(release.epoch)));
     };
   }
-  Disclosure disclosure(options_, folder_ / fmt::format("{}-{}", kind, number), label_, std::move(entropy));
+  Disclosure disclosure(options_, folder_ / fmt::format("{}-{}", kind, number), job_, std::move(entropy));
   return clients_.emplace(key, std::move(disclosure)).first->second;
 }
 

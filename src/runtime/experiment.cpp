@@ -61,6 +61,22 @@ void check_simd(SimdTarget wanted, Problems& problems) {
   }
 }
 
+/// What one record changes is only known where it meets no other before its sums.
+void check_privacy(const Experiment& experiment, Problems& problems) {
+  if (!experiment.privacy.guarded()) {
+    return;
+  }
+  const std::string_view mode = name_of(experiment.privacy.mode);
+  if (experiment.engine() == EngineKind::torch) {
+    problems.add("training.engine must be native for privacy.mode {}: libtorch's rounding depends on the whole batch",
+                 mode);
+  }
+  if (experiment.training.standardise) {
+    problems.add("training.standardise must be false for privacy.mode {}: it measures everybody's records exactly",
+                 mode);
+  }
+}
+
 }  // namespace
 
 EngineKind Experiment::engine() const {
@@ -134,6 +150,7 @@ Experiment read_experiment(const Settings& settings) {
   experiment.attack.check(experiment.scenario.clients - experiment.membership.test_only, experiment.scenario.rounds,
                           problems);
   experiment.privacy.check(problems);
+  check_privacy(experiment, problems);
   check_names(experiment, problems);
   check_simd(experiment.training.simd, problems);
   problems.locate(settings);

@@ -32,7 +32,12 @@ RoundLoop::RoundLoop(Setup setup)
     : setup_(std::move(setup)),
       algorithm_(fresh_algorithm()),
       pool_(setup_.federation, setup_.workers, setup_.rng, setup_.stop, setup_.task_order_seed, setup_.attack,
-            setup_.disclosures) {}
+            setup_.disclosures) {
+  // What was spent before a run was interrupted counts, whoever takes part from now on.
+  for (int client = 0; setup_.disclosures != nullptr && client < setup_.federation.options().clients; ++client) {
+    static_cast<void>(setup_.disclosures->training(static_cast<ClientId>(client)));
+  }
+}
 
 std::unique_ptr<Algorithm> RoundLoop::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = setup_.plan.make();

@@ -169,6 +169,12 @@ class Run {
     return experiment_.privacy.ledger.empty() ? directory_.path() / "ledgers" : fs::path(experiment_.privacy.ledger);
   }
 
+  /// Everything that decides what is told: with anything else, what a ledger holds is no answer.
+  [[nodiscard]] std::string job_of(const std::string& label) const {
+    const std::string config = to_toml(experiment_.resolved());
+    return fmt::format("{}-{}", label, sha256(std::as_bytes(std::span(config))).substr(0, 16));
+  }
+
   /// What the published mechanism costs the largest client.
   [[nodiscard]] std::string published_cost(const Algorithm& algorithm) const {
     const ProfileShape shape = *algorithm.profile_shape();
@@ -201,7 +207,7 @@ class Run {
     }
     std::optional<Disclosures> disclosures;
     if (experiment_.privacy.guarded()) {
-      disclosures.emplace(experiment_.privacy, ledger_folder(), plan.label, rng_);
+      disclosures.emplace(experiment_.privacy, ledger_folder() / plan.label, job_of(plan.label), rng_);
     }
     RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
                     options_.task_order_seed, membership_, experiment_.attack, disclosures ? &*disclosures : nullptr});

@@ -26,8 +26,8 @@ constexpr std::string_view kEngineNames[] = {"native", "torch"};
 /// Everything a run writes; `--overwrite` removes these and nothing else. What makes a run look finished goes first and
 /// what makes it a run last, so that a kill in between leaves something that can be overwritten again.
 constexpr std::string_view kRunFiles[] = {
-    "summary.json", "report.html", "store.db", "store.db-journal", "metrics.csv",   "clients.csv", "events.jsonl",
-    "mixing",       "profiles",    "models",   "checkpoint",       "manifest.json", "config.toml"};
+    "summary.json", "report.html", "store.db", "store.db-journal", "metrics.csv", "clients.csv",   "events.jsonl",
+    "mixing",       "profiles",    "models",   "ledgers",          "checkpoint",  "manifest.json", "config.toml"};
 
 std::string now_utc() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());

@@ -83,8 +83,10 @@ std::vector<std::map<ClientId, Message>> traffic(const PrivacyOptions& privacy, 
 TEST(PrivateProfiles, NothingButModelsAndNoisySumsLeavesAClient) {
   PrivacyOptions histogram = gaussian_budget();
   histogram.bounds = BoundsRule::histogram;
-  for (const PrivacyOptions& privacy : {gaussian_budget(), histogram}) {
-    const std::set<std::string> allowed{"model", "sums", "epoch", "norms"};
+  PrivacyOptions pure = gaussian_budget();
+  pure.mode = PrivacyMode::pure;
+  for (const PrivacyOptions& privacy : {gaussian_budget(), histogram, pure, gaussian_budget(/*releases=*/1)}) {
+    const std::set<std::string> allowed{"model", "sums", "epoch", "norms", "spent"};
     std::set<std::string> seen;
     std::map<std::string, std::set<std::size_t>> lengths;
     for (const auto& exchange : traffic(privacy)) {
@@ -99,6 +101,7 @@ TEST(PrivateProfiles, NothingButModelsAndNoisySumsLeavesAClient) {
     }
     EXPECT_EQ(seen.contains("norms"), privacy.bounds == BoundsRule::histogram);
     EXPECT_TRUE(seen.contains("sums"));
+    EXPECT_EQ(seen.contains("spent"), privacy.max_releases == 1);
     for (const auto& [key, sizes] : lengths) {
       EXPECT_EQ(sizes.size(), 1U) << key;
     }
@@ -155,6 +158,38 @@ TEST(PrivateProfiles, WithoutBudgetTheLastProfileStaysOrTheRunEnds) {
   }
 }
 
+// Who sits out a round, or has nothing left from the start, still has its last profile, or learns with all.
+TEST(PrivateProfiles, ASpentBudgetDoesNotEndLearning) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.rounds = 12;
+  scenario.drifts = 4;
+  scenario.participation = 0.5;
+  PrivateRun run(gaussian_budget(/*releases=*/1), scenario);
+  RoundLoop loop = run.private_loop(kFeroma);
+  test::play_all(loop);
+  EXPECT_GT(loop.evaluate().accuracy_few_label, 40);
+  RoundLoop again = run.private_loop(kFeroma, "ledgers", "another");
+  test::play_all(again);
+  EXPECT_EQ(again.algorithm().served().size(), 1U) << "nobody has a profile: one model for all";
+  test::ToyRun plain(scenario);
+  RoundLoop fedavg = plain.loop("name = 'fedavg'");
+  test::play_all(fedavg);
+  EXPECT_NEAR(again.evaluate().accuracy, fedavg.evaluate().accuracy, 5) << "what is left is FedAvg";
+}
+
+// A resumed run counts what clients spent before, whoever takes part afterwards.
+TEST(PrivateProfiles, EpsilonSurvivesAnInterruption) {
+  PrivateRun run(gaussian_budget());
+  RoundLoop whole = run.private_loop(kFeroma);
+  test::play_all(whole);
+  const Bytes end = whole.save();
+  const ResultRecord before = whole.evaluate();
+  RoundLoop resumed = run.private_loop(kFeroma);
+  resumed.load(end, "test");
+  EXPECT_EQ(resumed.evaluate().epsilon, before.epsilon);
+  EXPECT_GT(before.epsilon, 0);
+}
+
 // Noise is the operating system's, but what was told stands in the ledger: a run that goes on tells the same.
 TEST(PrivateProfiles, AnInterruptedRunGoesOnBitForBit) {
   PrivateRun run(gaussian_budget());
@@ -198,6 +233,7 @@ TEST(PrivateProfiles, MethodsThatTellMoreAreNotApplicable) {
   refused("name = 'feroma'\npreset = 'paper'", "needs profile.projection orthonormal");
   refused("name = 'feroma'\nwarmup_rounds = 4\nwarmup_auto = true", "accuracies do not leave clients");
   refused("name = 'feroma'\nretention.models = 3", "needs retention.accuracy 0");
+  refused("name = 'feroma'\nprofile.data = 'train'", "needs profile.data all");
   PrivateRun run(gaussian_budget());
   EXPECT_NO_THROW(run.private_loop("name = 'fedavg-ft'"));
   EXPECT_NO_THROW(run.private_loop("name = 'feroma'\nretention.models = 3\nretention.accuracy = 0"));
@@ -219,6 +255,7 @@ TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
   const testing::TempFolder folder;
   PrivacyOptions privacy = gaussian_budget(1);
   privacy.epsilon_total = 1e5;
+  privacy.recenter = Recentre::never;  // narrower bounds clip more, and that moves moments
   for (const PrivacyMode mode : {PrivacyMode::gaussian, PrivacyMode::pure}) {
     privacy.mode = mode;
     PrivateProfiles profiles(privacy, {4, 4, 2, true}, /*width=*/4, false);
@@ -238,9 +275,17 @@ TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
       EXPECT_NEAR(read.marginal.std[c], exact.marginal.std[c], 1e-3);
       EXPECT_NEAR(read.per_class[1].mean[c], exact.per_class[1].mean[c], 1e-3);
     }
+    EXPECT_FALSE(profiles.test_profile(&disclosure, samples.rows)) << "one release was all";
     // A client that knows no labels has the same marginal.
-    const Profile unlabelled = profiles.test_profile(&disclosure, samples.rows).value_or(Profile{});
-    EXPECT_TRUE(unlabelled.marginal.mean.empty()) << "one release was all";
+    Disclosure stranger(privacy, folder.path() / "test" / name_of(mode), "run");
+    const Profile unlabelled = profiles.test_profile(&stranger, samples.rows).value();
+    EXPECT_EQ(unlabelled.num_samples, 3000);
+    EXPECT_EQ(unlabelled.added_noise.size(), 8U);
+    for (std::size_t c = 0; c < 4; ++c) {
+      EXPECT_NEAR(unlabelled.marginal.mean[c], exact.marginal.mean[c], 2e-3);
+      EXPECT_NEAR(unlabelled.marginal.std[c], exact.marginal.std[c], 2e-3);
+      EXPECT_LT(unlabelled.added_noise[c], read.added_noise[c]) << "one block has the noise of one";
+    }
   }
 }
 
@@ -365,16 +410,43 @@ View view_of(const Samples& samples) {
   return view;
 }
 
+TEST(PrivateProfiles, SharesOfFewClassesStateTheirOwnNoise) {
+  const testing::TempFolder folder;
+  PrivacyOptions privacy = gaussian_budget(400);
+  privacy.epsilon_total = 50;
+  privacy.recenter = Recentre::never;
+  PrivateProfiles profiles(privacy, {4, 4, 10, true}, 4, false);
+  Disclosure disclosure(privacy, folder.path() / "a", "run");
+  const EncodedSamples samples = samples_of(2000, Rng(7));  // two classes of ten
+  double sum = 0;
+  double squares = 0;
+  double said = 0;
+  for (int version = 0; version < 200; ++version) {
+    Message memory = profiles.bounds_message();
+    const Message told = profiles.tell_profile(&disclosure, memory, version, [&] { return samples; });
+    profiles.learn({{ClientId{0}, told}});
+    const Profile read = profiles.read(ClientId{0}, told, Rng(1)).value();
+    const auto share = static_cast<double>(read.prior[1]);
+    sum += share / 200;
+    squares += share * share / 200;
+    said += static_cast<double>(read.added_noise[read.added_noise.size() - 9]) / 200;
+  }
+  const double seen = squares - sum * sum;
+  EXPECT_GT(seen, 0.5 * said);
+  EXPECT_LT(seen, 2 * said);
+}
+
 // Each record's part of the sums must not depend on who else is there: latents are the same to the bit in any batch.
-TEST(PrivateProfiles, SumsOfARealModelAreThoseOfItsRecords) {
-  const ModelSpec model = make_model("lenet5", {1, 28, 28}, 10);
+void expect_pure_records(const std::string& name, Latent latent) {
+  const ModelSpec model = make_model(name, {1, 28, 28}, 10);
   const std::unique_ptr<Engine> engine = make_engine(EngineKind::native, model);
   Trainer trainer(*engine);
   const ParametersPtr encoder = share(initialise(model, Rng(1)));
   FeromaOptions options;
   options.unit_norm = true;
-  const Projector projector = orthonormal_projector(latent_size(model, Latent::flatten), 10, Rng(2));
-  const Samples pictures = random_pictures(150, Rng(3));
+  options.latent = latent;
+  const Projector projector = orthonormal_projector(latent_size(model, latent), 10, Rng(2));
+  const Samples pictures = random_pictures(300, Rng(3));  // more than a batch
   const View all = view_of(pictures);
   const SumShape shape;
   const ClipBounds bounds = fixed_bounds(shape, projector.input);
@@ -397,7 +469,7 @@ TEST(PrivateProfiles, SumsOfARealModelAreThoseOfItsRecords) {
     std::transform(own.begin(), own.end(), one_by_one.begin(), one_by_one.begin(), std::plus<>());
   }
   EXPECT_EQ(one_by_one, sums(all));
-  for (const std::size_t gone : {0UL, 63UL, 64UL, 149UL}) {
+  for (const std::size_t gone : {0UL, 63UL, 255UL, 256UL, 299UL}) {
     View fewer = all;
     fewer.items.erase(fewer.items.begin() + static_cast<std::ptrdiff_t>(gone));
     View alone = all;
@@ -407,6 +479,12 @@ TEST(PrivateProfiles, SumsOfARealModelAreThoseOfItsRecords) {
     std::transform(rest.begin(), rest.end(), own.begin(), rest.begin(), std::minus<>());
     EXPECT_EQ(sums(fewer), rest) << gone;
   }
+}
+
+TEST(PrivateProfiles, SumsOfARealModelAreThoseOfItsRecords) {
+  expect_pure_records("lenet5", Latent::flatten);
+  expect_pure_records("lenet5", Latent::penultimate);
+  expect_pure_records("mlp", Latent::penultimate);
 }
 
 }  // namespace

@@ -20,10 +20,11 @@ class PrivateRun : public ToyRun {
   explicit PrivateRun(const PrivacyOptions& privacy, ScenarioOptions scenario = toy_scenario(), int threads = 1)
       : ToyRun(std::move(scenario), threads), privacy_(privacy) {}
 
-  /// As ToyRun's; loops that are given one `ledgers` name share their clients' ledgers.
-  RoundLoop private_loop(const std::string& algorithm, const std::string& ledgers = "ledgers") {
-    disclosures_.push_back(std::make_unique<Disclosures>(privacy_, folder_.path() / ledgers, "feroma",
-                                                         Rng(static_cast<std::uint64_t>(7))));
+  /// As ToyRun's; loops that are given one `ledgers` name share their clients' ledgers, those of one job what was told.
+  RoundLoop private_loop(const std::string& algorithm, const std::string& ledgers = "ledgers",
+                         const std::string& job = "feroma") {
+    disclosures_.push_back(
+        std::make_unique<Disclosures>(privacy_, folder_.path() / ledgers, job, Rng(static_cast<std::uint64_t>(7))));
     RoundLoop::Setup setup = this->setup(algorithm);
     setup.server.privacy = privacy_;
     setup.disclosures = privacy_.guarded() ? disclosures_.back().get() : nullptr;

@@ -56,6 +56,51 @@ TEST(Disclosure, PureReleasesAddUpToTheBudget) {
   EXPECT_NEAR(client.spent().epsilon, 5, 1e-9);
 }
 
+// Many pure releases are less by rho, but only with a delta, and none is promised.
+TEST(Disclosure, ManyPureReleasesStillAddUp) {
+  const testing::TempFolder folder;
+  PrivacyOptions options = gaussian(60);
+  options.mode = PrivacyMode::pure;
+  options.epsilon_total = 2;
+  Disclosure client(options, folder.path() / "a", "run");
+  const SumShape shape = options.shape(2, 2, false);
+  const std::vector<std::int64_t> sums(shape.size());
+  for (int version = 0; version < 60; ++version) {
+    EXPECT_TRUE(client.profile(version, 0, shape, sums));
+  }
+  EXPECT_NEAR(client.spent().epsilon, 2, 1e-9);
+  options.max_releases = 61;
+  EXPECT_FALSE(Disclosure(options, folder.path() / "a", "run").profile(60, 0, shape, sums)) << "nothing is left";
+}
+
+TEST(Disclosure, UnlabelledSumsAreAnotherRelease) {
+  const testing::TempFolder folder;
+  Disclosure client(gaussian(4), folder.path() / "a", "run");
+  const SumShape labelled{.coordinates = 2, .classes = 3};
+  EXPECT_EQ(client.profile(0, 0, kShape, kSums)->size(), kShape.size());
+  EXPECT_EQ(client.profile(0, 0, labelled, std::vector<std::int64_t>(labelled.size()))->size(), labelled.size());
+  EXPECT_EQ(client.spent().releases, 2);
+}
+
+TEST(Disclosure, WhatAnotherRunToldIsNoAnswer) {
+  const testing::TempFolder folder;
+  const auto first = Disclosure(gaussian(4), folder.path() / "a", "run-1").profile(0, 0, kShape, kSums);
+  Disclosure second(gaussian(4), folder.path() / "a", "run-2");
+  EXPECT_NE(second.profile(0, 0, kShape, kSums), first);
+  EXPECT_EQ(second.spent().releases, 2) << "both are paid for";
+}
+
+TEST(Disclosure, NormsArePaidByTheVersionTheyAreOf) {
+  const testing::TempFolder folder;
+  PrivacyOptions options = gaussian(3);
+  options.bounds = BoundsRule::histogram;
+  options.versions_disjoint = true;
+  Disclosure client(options, folder.path() / "a", "run");
+  EXPECT_TRUE(client.norms(2, NormHistogram{}));
+  EXPECT_TRUE(client.profile(2, 0, kShape, kSums));
+  EXPECT_NEAR(client.spent().epsilon, 5, 1e-6);
+}
+
 TEST(Disclosure, AnalyticCalibrationNeedsLessNoiseForTheSameBudget) {
   const testing::TempFolder folder;
   PrivacyOptions options = gaussian(2);
@@ -88,10 +133,10 @@ TEST(Disclosure, NormsTakeTheirPartOfTheBudget) {
   Disclosure client(options, folder.path() / "a", "run");
   NormHistogram histogram{};
   histogram[30] = 500;
-  const auto told = client.norms(histogram);
+  const auto told = client.norms(0, histogram);
   ASSERT_TRUE(told);
   EXPECT_NEAR(static_cast<double>((*told)[30]), 500, 200);
-  EXPECT_EQ(client.norms(histogram), told);
+  EXPECT_EQ(client.norms(0, histogram), told);
   EXPECT_TRUE(client.profile(0, 0, kShape, kSums));
   EXPECT_NEAR(client.spent().epsilon, 5, 1e-6);
   EXPECT_FALSE(client.profile(1, 0, kShape, kSums));

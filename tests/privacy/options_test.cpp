@@ -64,6 +64,9 @@ TEST(PrivacyOptions, BudgetsThatCannotWorkAreRefused) {
   options = of_mode(PrivacyMode::pure);
   options.weight_sum = 5;
   expect_problem(options, "weights must be above 0");
+  options = of_mode(PrivacyMode::gaussian);
+  options.weight_count = 65536;  // squares of which would not fit 64 bits
+  expect_problem(options, "weights must keep a record's block within 1024");
 }
 
 TEST(PrivacyOptions, WeightsReplaceTheModesOwn) {
@@ -93,6 +96,9 @@ TEST(PrivacyNotice, SaysWhatIsPromisedAndWhatIsNot) {
   EXPECT_NE(gaussian.find("(5, 1e-05)-differential privacy of one record (add_remove)"), std::string::npos) << gaussian;
   EXPECT_NE(gaussian.find("Model updates are not covered"), std::string::npos);
   EXPECT_NE(guarantee_of(of_mode(PrivacyMode::pure)).find("(5, 0)"), std::string::npos);
+  PrivacyOptions disjoint = of_mode(PrivacyMode::gaussian);
+  disjoint.versions_disjoint = true;
+  EXPECT_NE(guarantee_of(disjoint).find("if no record outlives a data version"), std::string::npos);
   PrivacyOptions seeded = of_mode(PrivacyMode::gaussian);
   seeded.noise = NoiseSource::seeded;
   EXPECT_TRUE(guarantee_of(seeded).starts_with("none"));

@@ -127,6 +127,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"[privacy]\nmode = 'strict'\n[[algorithm]]\nname = 'fedavg'\n", "privacy.mode must be one of off"},
         Mistake{"[privacy]\nepsilon_total = 2\n[[algorithm]]\nname = 'fedavg'\n",
                 "privacy.epsilon_total would be ignored"},
+        Mistake{"[training]\nengine = 'torch'\n[privacy]\nmode = 'pure'\n[[algorithm]]\nname = 'feroma'\n",
+                "training.engine must be native for privacy.mode pure"},
+        Mistake{"[training]\nstandardise = true\n[privacy]\nmode = 'gaussian'\n[[algorithm]]\nname = 'feroma'\n",
+                "training.standardise must be false for privacy.mode gaussian"},
         Mistake{"[[algorithm]]\nname = 'fedavg'\nlabel = '../x'\n", "label"},
         Mistake{"[[algorithm]]\nname = 'fedavg'\nlabel = '.hidden'\n", "label"},
         Mistake{"[[algorithm]]\nname = 'fedavg'\n"

@@ -32,12 +32,12 @@ class Disclosure {
              EntropyFor entropy = system_entropy());
 
   /// A profile's sums with noise, for one version of the data and one epoch of the bounds; nothing once the budget is
-  /// spent.
+  /// spent. Sums of one class alone are those of unlabelled data, and a release of their own.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> profile(std::int64_t version, std::int64_t epoch,
                                                                  const SumShape& shape,
                                                                  std::span<const std::int64_t> sums);
-  /// The histogram of norms with noise; once for all versions.
-  [[nodiscard]] std::optional<std::vector<std::int64_t>> norms(const NormHistogram& histogram);
+  /// The histogram of norms with noise.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> norms(std::int64_t version, const NormHistogram& histogram);
 
   /// As the ledger has it.
   [[nodiscard]] const PrivacySpent& spent() const { return spent_; }
@@ -46,7 +46,7 @@ class Disclosure {
  private:
   template <class Make>
   [[nodiscard]] std::optional<std::vector<std::int64_t>> tell(const ReleaseKey& key, const ReleaseCost& cost,
-                                                              Make&& make);
+                                                              std::size_t size, Make&& make);
 
   PrivacyOptions options_;
   std::filesystem::path folder_;

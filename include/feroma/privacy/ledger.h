@@ -30,7 +30,7 @@ struct ReleaseCost {
 
 struct PrivacyBudget {
   double epsilon = 5;
-  double delta = 1e-5;
+  double delta = 1e-5;  ///< 0: releases are pure, and their epsilons add up
   int releases = 20;
   /// No record outlives a data version, so that versions do not add up. The software cannot check it.
   bool versions_disjoint = false;
@@ -48,7 +48,7 @@ struct LedgerLine {
 struct PrivacySpent {
   int releases = 0;
   double rho = 0;
-  double epsilon = 0;  ///< at the budget's delta; the plain sum where all is pure and that is less
+  double epsilon = 0;  ///< at the budget's delta; the plain sum where all is pure and that is less, or delta is 0
 };
 
 /// What the lines of a ledger add up to.

@@ -12,7 +12,7 @@ namespace feroma {
 struct NoisyMoments {
   double count = 0;        ///< at least 1 and twice its noise, so that nothing is divided by noise
   double count_noise = 0;  ///< standard deviation
-  bool present = false;    ///< the count is beyond three times its noise
+  bool present = false;    ///< the count is beyond twice its noise; else it may as well be none
   std::vector<double> mean;
   std::vector<double> mean_noise;
   std::vector<double> variance;  ///< without bias, so it may be negative

@@ -92,10 +92,14 @@ struct PrivacyOptions {
 
 template <class Self, class Visit>
 void PrivacyOptions::fields(Self& self, Visit&& visit) {
-  visit("mode", self.mode, anything(), "protection of profiles (`feroma privacy explain`)");
-  visit("epsilon_total", self.epsilon_total, above(0), "budget of every client, all its releases together");
+  visit("mode", self.mode, anything(),
+        "protection of profiles (`feroma privacy explain`); pure and gaussian take all records, projected, once per "
+        "version");
+  visit("epsilon_total", self.epsilon_total, above(0),
+        "budget of every client for an algorithm, all releases together; paper: of one profile");
   visit("delta_total", self.delta_total, between(1e-300, 0.5), "gaussian: probability that the bound may fail");
-  visit("max_releases", self.max_releases, at_least(1), "profiles that a client may send; the budget is divided by it");
+  visit("max_releases", self.max_releases, at_least(1),
+        "profiles that a client may send; the budget is divided by it, unless versions are disjoint");
   visit("max_records", self.max_records, at_least(1),
         "a public limit of clients' sizes: delta_total may be at most a tenth of one over it");
   visit("neighbours", self.neighbours, anything(), "which data sets must look alike: one record more, or another one");
@@ -106,9 +110,10 @@ void PrivacyOptions::fields(Self& self, Visit&& visit) {
   visit("bounds_epsilon", self.bounds_epsilon, above(0), "histogram: its part of the budget");
   visit("radius_quantile", self.radius_quantile, between(0.01, 1), "histogram: the share of records within the bounds");
   visit("recenter", self.recenter, anything(), "move the bounds to where the first profiles say that records are");
-  visit("weights.count", self.weight_count, at_least(0), "how much of the budget counts take; 0 takes the mode's own");
-  visit("weights.sum", self.weight_sum, at_least(0), "the same for sums");
-  visit("weights.square", self.weight_square, at_least(0), "the same for sums of squares");
+  visit("weights.count", self.weight_count, between(0, 100),
+        "how much of the budget counts take; 0 takes the mode's own");
+  visit("weights.sum", self.weight_sum, between(0, 100), "the same for sums");
+  visit("weights.square", self.weight_square, between(0, 100), "the same for sums of squares");
   visit("max_labels", self.max_labels, at_least(1), "multi-label data: labels of a record that count, lowest first");
   visit("versions_disjoint", self.versions_disjoint, anything(),
         "no record outlives a data version, so that versions do not add up; nobody can check it for you");

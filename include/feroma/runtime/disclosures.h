@@ -14,14 +14,15 @@ namespace feroma {
 /// The ledgers of a simulation's clients, one folder each. Training clients and test clients are different people.
 class Disclosures {
  public:
-  /// `label` names the algorithm; `rng` feeds seeded noise.
-  Disclosures(const PrivacyOptions& options, std::filesystem::path folder, std::string label, const Rng& rng);
+  /// Ledgers are in `folder`; `job` says for what they are asked, all of it: what was told for another run is never
+  /// taken for this one's. `rng` feeds seeded noise.
+  Disclosures(const PrivacyOptions& options, std::filesystem::path folder, std::string job, const Rng& rng);
 
   /// The client's own; made when first asked for, so not by several threads at once.
   [[nodiscard]] Disclosure& training(ClientId client) { return of("client", client); }
   [[nodiscard]] Disclosure& testing(ClientId client) { return of("test", client); }
 
-  /// The most that any training client has spent.
+  /// The most that any client has spent of those that were asked for.
   [[nodiscard]] double epsilon() const;
 
  private:
@@ -29,7 +30,7 @@ class Disclosures {
 
   PrivacyOptions options_;
   std::filesystem::path folder_;
-  std::string label_;
+  std::string job_;
   Rng rng_;
   std::map<std::pair<std::string, ClientId>, Disclosure> clients_;
 };
