@@ -129,7 +129,7 @@ def print_shifts(rows, papers, clients):
         totals = collections.defaultdict(float)
         for row in rows.values():
             if (row["scenario"], row["clients"]) == (shift, clients):
-                totals[row["seed"]] += float(row["seconds_total"])
+                totals[row["seed"]] += float(row["seconds_total"] or 0)
         for seed, total in sorted(totals.items()):
             print(f"\n{SHIFTS[shift]}, seed {seed}: all algorithms in {total / 60:.1f} minutes.")
 

@@ -28,9 +28,11 @@ std::string guarantee_of(const PrivacyOptions& options) {
 std::string published_notice(double epsilon, const MomentCounts& moments, std::int64_t samples) {
   const ComposedEpsilon composed = composed_epsilon(epsilon, moments, samples);
   return fmt::format(
-      "privacy.mode paper: no DP guarantee. One profile of {} samples at epsilon {:g} composes to an epsilon of {:.0f} "
-      "in the worst case, {:.0f} where classes are balanced; every further profile adds as much, and ranges taken from "
-      "the data make it infinite",
+      "privacy.mode paper: no DP guarantee. At epsilon {1:g} one profile of up to {0} samples composes to an epsilon "
+      "of up "
+      "to {2:.0f} in the worst case and {3:.0f} where classes are balanced; every further profile adds as much, and "
+      "ranges "
+      "taken from the data make it infinite",
       samples, epsilon, composed.worst, composed.balanced);
 }
 
