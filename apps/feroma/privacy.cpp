@@ -13,19 +13,20 @@
 #include "feroma/privacy/ledger.h"
 #include "feroma/privacy/match_quality.h"
 #include "feroma/privacy/noisy_moments.h"
+#include "feroma/privacy/options.h"
 #include "feroma/privacy/paper_mechanism.h"
 
 namespace feroma::cli {
 namespace {
 
-enum class Mechanism { off, paper, pure, gaussian };
+using ModeNames = std::vector<std::pair<std::string_view, PrivacyMode>>;
+const ModeNames kModes{{"off", PrivacyMode::off},
+                       {"paper", PrivacyMode::paper},
+                       {"pure", PrivacyMode::pure},
+                       {"gaussian", PrivacyMode::gaussian}};
+const ModeNames kGuarantees{{"pure", PrivacyMode::pure}, {"gaussian", PrivacyMode::gaussian}};
 
-using MechanismNames = std::vector<std::pair<std::string_view, Mechanism>>;
-const MechanismNames kMechanisms{
-    {"off", Mechanism::off}, {"paper", Mechanism::paper}, {"pure", Mechanism::pure}, {"gaussian", Mechanism::gaussian}};
-const MechanismNames kGuarantees{{"pure", Mechanism::pure}, {"gaussian", Mechanism::gaussian}};
-
-CLI::Option* add_mode_option(CLI::App& command, Mechanism& mode, const MechanismNames& names) {
+CLI::Option* add_mode_option(CLI::App& command, PrivacyMode& mode, const ModeNames& names) {
   std::string choices;
   for (const auto& [name, value] : names) {
     choices += fmt::format("{}{}", choices.empty() ? "" : "|", name);
@@ -44,7 +45,7 @@ CLI::Option* add_mode_option(CLI::App& command, Mechanism& mode, const Mechanism
 
 /// What the subcommands are asked.
 struct PrivacyQuestion {
-  Mechanism mode = Mechanism::gaussian;
+  PrivacyMode mode = PrivacyMode::gaussian;
   double epsilon = 5;
   double delta = 1e-5;
   int releases = 20;
@@ -56,13 +57,16 @@ struct PrivacyQuestion {
   std::string folder;
 
   [[nodiscard]] Neighbours neighbours() const { return replace_one ? Neighbours::replace_one : Neighbours::add_remove; }
-  [[nodiscard]] SumShape shape() const {
-    SumShape shape = box_shape(coordinates, classes);
-    return mode == Mechanism::pure ? shape : SumShape{.coordinates = coordinates, .classes = classes};
+  [[nodiscard]] PrivacyOptions options() const {
+    PrivacyOptions options;
+    options.mode = mode;
+    options.epsilon_total = epsilon;
+    options.delta_total = delta;
+    options.max_releases = releases;
+    return options;
   }
-  [[nodiscard]] ReleasePlan plan() const {
-    return mode == Mechanism::pure ? plan_pure(epsilon, releases) : plan_gaussian(epsilon, delta, releases);
-  }
+  [[nodiscard]] SumShape shape() const { return options().shape(coordinates, classes, /*multi_label=*/false); }
+  [[nodiscard]] ReleasePlan plan() const { return options().plan(); }
 };
 
 // ---- calibrate ----
@@ -93,7 +97,7 @@ void calibrate(const PrivacyQuestion& question) {
   const SumShape shape = question.shape();
   const double noise = release_noise(shape, question.neighbours(), plan.release);
   const std::vector<SizeRow> rows = size_rows(question, noise);
-  const bool pure = question.mode == Mechanism::pure;
+  const bool pure = question.mode == PrivacyMode::pure;
   if (question.format == Format::json) {
     auto sizes = nlohmann::json::array();
     for (const SizeRow& row : rows) {
@@ -163,7 +167,7 @@ void explain_paper(const PrivacyQuestion& question) {
 
 void explain_guarantee(const PrivacyQuestion& question) {
   const ReleasePlan plan = question.plan();
-  const bool pure = question.mode == Mechanism::pure;
+  const bool pure = question.mode == PrivacyMode::pure;
   fmt::print("mode {}: ({}, {})-differential privacy of the profiles, over {} releases.\n\n",
              pure ? "pure" : "gaussian", question.epsilon, pure ? "0" : fmt::format("{}", question.delta),
              question.releases);
@@ -184,15 +188,15 @@ void explain_guarantee(const PrivacyQuestion& question) {
 
 void explain_mode(const PrivacyQuestion& question) {
   switch (question.mode) {
-    case Mechanism::off:
+    case PrivacyMode::off:
       fmt::print(
           "mode off: no protection. Profiles are exact moments of a client's data; whoever sees them can tell whether "
           "a\n"
           "given record was among few. Use gaussian, or pure where delta must be 0.\n");
       return;
-    case Mechanism::paper: explain_paper(question); return;
-    case Mechanism::pure:
-    case Mechanism::gaussian: explain_guarantee(question); return;
+    case PrivacyMode::paper: explain_paper(question); return;
+    case PrivacyMode::pure:
+    case PrivacyMode::gaussian: explain_guarantee(question); return;
   }
   unreachable();
 }
@@ -260,7 +264,7 @@ void add_privacy_command(CLI::App& app) {
 
   CLI::App* explaining = privacy->add_subcommand("explain", "What a mode protects, against whom, and what it does not");
   explaining->footer("Example:\n  feroma privacy explain --mode paper --epsilon 10 --records 300");
-  add_mode_option(*explaining, question->mode, kMechanisms)->required();
+  add_mode_option(*explaining, question->mode, kModes)->required();
   add_budget_options(*explaining, *question);
   explaining->callback([question] { explain_mode(*question); });
 
