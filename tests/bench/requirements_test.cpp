@@ -64,7 +64,7 @@ std::vector<std::string> tiny(const std::string& dataset, const std::string& shi
 TEST(ProbeSlow, MakesTheProfilesThatClientsSend) {
   const std::string dataset = detail::available_dataset();
   if (dataset.empty()) {
-    GTEST_SKIP() << "no dataset on this machine";
+    GTEST_SKIP() << "no dataset is here: the requirements are NOT measured";
   }
   for (const char* preset : {"auto", "paper"}) {
     detail::Probe probe(preset, tiny(dataset, "label_prior"), 2);
@@ -105,7 +105,7 @@ TEST(RequirementsSlow, QuickHasAllFiveWithNamesOfTheirOwn) {
     }
   }
   if (detail::available_dataset().empty()) {
-    GTEST_SKIP() << "no dataset on this machine";
+    GTEST_SKIP() << "no dataset is here: the requirements are NOT measured";
   }
   EXPECT_EQ(all[1].met(), true) << "bit-identity does not depend on the size of the scenario";
   EXPECT_EQ(all[3].met(), true);
