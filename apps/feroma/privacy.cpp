@@ -133,8 +133,8 @@ void calibrate(const PrivacyQuestion& question) {
   fmt::print(
       "\nNoise is in units of the bounds; groups of clients differ by 0.06 (rotated) to 0.11 (permuted labels) in "
       "class\n"
-      "means. Match is the estimated share of clients that find their own group of four (chance 0.25), for\n"
-      "planning: real clients of 300 records did worse in some runs.\n");
+      "means. Match is the estimated share of clients that find their own group of four (chance 0.25), once\n"
+      "bounds are where the records are; the first profiles of a run are noisier.\n");
 }
 
 // ---- explain ----

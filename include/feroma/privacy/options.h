@@ -109,7 +109,8 @@ void PrivacyOptions::fields(Self& self, Visit&& visit) {
   visit("bounds", self.bounds, anything(), "where records are clipped: constants, or noisy histograms of their norms");
   visit("bounds_epsilon", self.bounds_epsilon, above(0), "histogram: its part of the budget");
   visit("radius_quantile", self.radius_quantile, between(0.01, 1), "histogram: the share of records within the bounds");
-  visit("recenter", self.recenter, anything(), "move the bounds to where the first profiles say that records are");
+  visit("recenter", self.recenter, anything(),
+        "move the bounds to where the first profiles say that records are, which takes one more release");
   visit("weights.count", self.weight_count, between(0, 100),
         "how much of the budget counts take; 0 takes the mode's own");
   visit("weights.sum", self.weight_sum, between(0, 100), "the same for sums");
