@@ -206,13 +206,15 @@ Profile PrivateProfiles::profile_of(const SumShape& sums, std::size_t epoch,
   for (std::size_t i = 0; i < bounds.scale.size(); ++i) {
     reference.push_back(reference_.empty() ? 1.0 : reference_[i] / static_cast<double>(bounds.scale[i]));
   }
-  const double noise = release_noise(sums, options_.neighbours, options_.plan().release);
+  const bool unlabelled = sums.classes != shape_.classes;
+  const ReleasePlan plan = unlabelled ? options_.of_test_client().plan() : options_.plan();
+  const double noise = release_noise(sums, options_.neighbours, plan.release);
   const NoisyStatistics read = read_statistics(sums, released, noise, reference);
   Profile profile;
   profile.num_samples = std::max<std::int64_t>(1, std::llround(read.marginal.count));
   profile.marginal = in_latent_units(read.marginal, bounds, profile.added_noise);
-  if (sums.classes != shape_.classes) {
-    return profile;  // without labels
+  if (unlabelled) {
+    return profile;
   }
   double total = 0;
   double present = 0;

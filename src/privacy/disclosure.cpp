@@ -15,7 +15,8 @@ Disclosure::Disclosure(const PrivacyOptions& options, std::filesystem::path fold
       folder_(std::move(folder)),
       job_(std::move(job)),
       entropy_(std::move(entropy)),
-      plan_(options.plan()) {
+      plan_(options.plan()),
+      test_plan_(options.of_test_client().plan()) {
   if (std::filesystem::exists(folder_)) {
     spent_ = Ledger(folder_, options_.budget()).spent();
   }
@@ -48,11 +49,11 @@ std::optional<std::vector<std::int64_t>> Disclosure::profile(std::int64_t versio
                                                              const SumShape& shape,
                                                              std::span<const std::int64_t> sums) {
   const bool pure = options_.mode == PrivacyMode::pure;
-  const ReleaseCost cost{pure ? rho_of_pure(plan_.release) : plan_.release,
-                         pure ? std::optional(plan_.release) : std::nullopt};
-  return tell(
-      {shape.classes == 1 ? "unlabelled" : "profile", job_, version, epoch}, cost, shape.size(),
-      [&](EntropySource& entropy) { return release(shape, options_.neighbours, plan_.release, sums, entropy); });
+  const bool unlabelled = shape.classes == 1;
+  const double told = (unlabelled ? test_plan_ : plan_).release;
+  const ReleaseCost cost{pure ? rho_of_pure(told) : told, pure ? std::optional(told) : std::nullopt};
+  return tell({unlabelled ? "unlabelled" : "profile", job_, version, epoch}, cost, shape.size(),
+              [&](EntropySource& entropy) { return release(shape, options_.neighbours, told, sums, entropy); });
 }
 
 std::optional<std::vector<std::int64_t>> Disclosure::norms(std::int64_t version, const NormHistogram& histogram) {

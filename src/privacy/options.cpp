@@ -1,5 +1,7 @@
 #include "feroma/privacy/options.h"
 
+#include <algorithm>
+
 #include "feroma/privacy/noisy_moments.h"
 
 namespace feroma {
@@ -17,6 +19,7 @@ void check_applicable(const PrivacyOptions& options, Problems& problems) {
   applies("epsilon_total", options.epsilon_total != untouched.epsilon_total, options.mode != PrivacyMode::off,
           "a privacy.mode that is not off");
   applies("max_releases", options.max_releases != untouched.max_releases, options.guarded(), guarded);
+  applies("test_releases", options.test_releases != untouched.test_releases, options.guarded(), guarded);
   applies("neighbours", options.neighbours != untouched.neighbours, options.guarded(), guarded);
   applies("noise", options.noise != untouched.noise, options.guarded(), guarded);
   applies("bounds", options.bounds != untouched.bounds, options.guarded(), guarded);
@@ -49,6 +52,12 @@ ReleasePlan PrivacyOptions::plan() const {
   const int adding_up = versions_disjoint ? 1 : max_releases;
   return mode == PrivacyMode::pure ? plan_pure(epsilon_total, adding_up, for_bounds)
                                    : plan_gaussian(epsilon_total, delta_total, adding_up, for_bounds, calibration);
+}
+
+PrivacyOptions PrivacyOptions::of_test_client() const {
+  PrivacyOptions options = *this;
+  options.max_releases = std::min(max_releases, test_releases);
+  return options;
 }
 
 SumShape PrivacyOptions::shape(int coordinates, int classes, bool multi_label) const {

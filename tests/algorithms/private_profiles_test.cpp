@@ -90,6 +90,25 @@ TEST(PrivateProfiles, JitterMovesWhatIsSentAgainAndSaysSo) {
   }
 }
 
+// Who only asks for a model makes fewer releases, so each may tell more, within the same budget.
+TEST(PrivateProfiles, OfTestClientsHaveTheNoiseOfFewReleases) {
+  const testing::TempFolder folder;
+  std::vector<float> noise;
+  for (const int test_releases : {1, 4, 20}) {
+    PrivacyOptions privacy = gaussian_budget(20);
+    privacy.epsilon_total = 10;
+    privacy.test_releases = test_releases;
+    const PrivateProfiles profiles(privacy, {4, 4, 2, true}, 4, false);
+    Disclosure disclosure(privacy, folder.path() / std::to_string(test_releases), "run");
+    const Rows rows = samples_of(2000, Rng(8)).rows;
+    noise.push_back(profiles.test_profile(&disclosure, rows).value().added_noise[0]);
+    EXPECT_EQ(disclosure.spent().epsilon > 9.9, test_releases == 1) << disclosure.spent().epsilon;
+  }
+  // Variances, up to the noisy count below them.
+  EXPECT_NEAR(noise[1] / noise[0], 4, 0.4);
+  EXPECT_NEAR(noise[2] / noise[0], 20, 2);
+}
+
 // The variance that a profile states is that of what was added: over many releases the two agree.
 TEST(PrivateProfiles, StateTheirNoise) {
   const testing::TempFolder folder;

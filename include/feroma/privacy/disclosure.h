@@ -53,6 +53,7 @@ class Disclosure {
   std::string job_;
   EntropyFor entropy_;
   ReleasePlan plan_;
+  ReleasePlan test_plan_;  ///< of releases without labels
   PrivacySpent spent_;
 };
 

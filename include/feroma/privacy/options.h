@@ -60,6 +60,7 @@ struct PrivacyOptions {
   double epsilon_total = 5;
   double delta_total = 1e-5;
   int max_releases = 20;
+  int test_releases = 4;
   int max_records = 10000;
   Neighbours neighbours = Neighbours::add_remove;
   Calibration calibration = Calibration::zcdp;
@@ -86,6 +87,8 @@ struct PrivacyOptions {
   [[nodiscard]] bool guarded() const { return mode == PrivacyMode::pure || mode == PrivacyMode::gaussian; }
   [[nodiscard]] PrivacyBudget budget() const;
   [[nodiscard]] ReleasePlan plan() const;
+  /// The same options for a client that does not train: it has fewer releases to make, so each may tell more.
+  [[nodiscard]] PrivacyOptions of_test_client() const;
   /// What is summed over records of `classes` classes, or over unlabelled ones (1).
   [[nodiscard]] SumShape shape(int coordinates, int classes, bool multi_label) const;
 };
@@ -100,6 +103,8 @@ void PrivacyOptions::fields(Self& self, Visit&& visit) {
   visit("delta_total", self.delta_total, between(1e-300, 0.5), "gaussian: probability that the bound may fail");
   visit("max_releases", self.max_releases, at_least(1),
         "profiles that a client may send; the budget is divided by it, unless versions are disjoint");
+  visit("test_releases", self.test_releases, at_least(1),
+        "the same for clients that only ask for a model; if max_releases is less, that counts");
   visit("max_records", self.max_records, at_least(1),
         "a public limit of clients' sizes: delta_total may be at most a tenth of one over it");
   visit("neighbours", self.neighbours, anything(), "which data sets must look alike: one record more, or another one");
