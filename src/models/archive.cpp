@@ -8,7 +8,7 @@
 namespace feroma {
 namespace {
 
-enum class ModelTag : std::uint8_t { null = 0, values = 1, reference = 2 };
+enum class ModelTag : std::uint8_t { null = 0, values = 1, reference = 2, placed = 3 };
 enum class BlobTag : std::uint8_t { floats = 0, ints = 1, model = 2 };
 
 void put_blob(ModelWriter& writer, const Floats& floats) {
@@ -45,7 +45,10 @@ void ModelWriter::put(const ParametersPtr& params) {
     return;
   }
   const auto [entry, is_new] = written_.emplace(params, static_cast<std::uint32_t>(written_.size()));
-  if (is_new) {
+  if (is_new && place_) {
+    out_.put(ModelTag::placed);
+    out_.put(std::string_view(place_(*params)));
+  } else if (is_new) {
     out_.put(ModelTag::values);
     out_.put(params->values());
   } else {
@@ -62,18 +65,25 @@ void ModelWriter::put(const Message& message) {
   }
 }
 
+ParametersPtr ModelReader::checked_model(std::span<const float> values) {
+  require(values.size() == layout_->size, ErrorCode::invalid_data, "{}: a model must have {} values, got {}",
+          in_.what(), layout_->size, values.size());
+  Parameters params(layout_);
+  std::copy(values.begin(), values.end(), params.values().begin());
+  read_.push_back(share(std::move(params)));
+  return read_.back();
+}
+
 ParametersPtr ModelReader::get_model() {
   const auto tag = in_.get<ModelTag>();
   switch (tag) {
     case ModelTag::null: return nullptr;
-    case ModelTag::values: {
-      const std::vector<float> values = in_.get_vector<float>();
-      require(values.size() == layout_->size, ErrorCode::invalid_data, "{}: a model must have {} values, got {}",
-              in_.what(), layout_->size, values.size());
-      Parameters params(layout_);
-      std::copy(values.begin(), values.end(), params.values().begin());
-      read_.push_back(share(std::move(params)));
-      return read_.back();
+    case ModelTag::values: return checked_model(in_.get_vector<float>());
+    case ModelTag::placed: {
+      const std::string name = in_.get_string();
+      require(static_cast<bool>(fetch_), ErrorCode::invalid_data, "{}: models must be in it, got the name \"{}\"",
+              in_.what(), name);
+      return checked_model(fetch_(name));
     }
     case ModelTag::reference: {
       const auto index = in_.get<std::uint32_t>();

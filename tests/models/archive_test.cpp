@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "tests/expect_error.h"
 
@@ -122,12 +123,36 @@ TEST(ModelArchive, RefusesAReferenceToAModelThatWasNotRead) {
   expect_error(ErrorCode::invalid_data, "refers to model 0 of 0", [&] { return reader.get_model(); });
 }
 
+TEST(ModelArchive, MayNameModelsThatStandElsewhere) {
+  std::map<std::string, std::vector<float>> elsewhere;
+  ArchiveWriter out;
+  ModelWriter writer(out, [&](const Parameters& model) {
+    std::string name = "model-" + std::to_string(elsewhere.size());
+    elsewhere[name].assign(model.values().begin(), model.values().end());
+    return name;
+  });
+  const ParametersPtr shared = model_of({1, 2});
+  writer.put(shared);
+  writer.put(model_of({3, 4}));
+  writer.put(shared);
+  EXPECT_EQ(elsewhere.size(), 2U) << "one that is there twice is placed once";
+  ArchiveReader in(out.bytes(), "test.bin");
+  ModelReader reader(in, layout_of(2), [&](const std::string& name) { return elsewhere.at(name); });
+  EXPECT_EQ(reader.get_model()->values()[1], 2);
+  EXPECT_EQ(reader.get_model()->values()[1], 4);
+  EXPECT_EQ(reader.get_model()->values()[1], 2);
+  // What comes from outside has to be whole.
+  ArchiveReader again(out.bytes(), "test.bin");
+  ModelReader bare(again, layout_of(2));
+  expect_error(ErrorCode::invalid_data, "models must be in it", [&] { return bare.get_model(); });
+}
+
 TEST(ModelArchive, RefusesUnknownTags) {
   ArchiveWriter out;
-  out.put(std::uint8_t{3});
+  out.put(std::uint8_t{4});
   ArchiveReader in(out.bytes(), "test.bin");
   ModelReader reader(in, layout_of(1));
-  expect_error(ErrorCode::invalid_data, "unknown tag 3", [&] { return reader.get_model(); });
+  expect_error(ErrorCode::invalid_data, "unknown tag 4", [&] { return reader.get_model(); });
 
   ArchiveWriter message;
   message.put(std::uint64_t{1});

@@ -1,0 +1,83 @@
+#include "feroma/store/blobs.h"
+
+#include <algorithm>
+
+#include "core/posix_file.h"
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kDigestLength = 64;
+
+bool is_digest(std::string_view text) {
+  return text.size() == kDigestLength &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+}  // namespace
+
+BlobStore::BlobStore(fs::path folder) : folder_(std::move(folder)) {
+  make_writable_folder(folder_);
+  remove_unfinished_writes(folder_);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    require(is_digest(name), ErrorCode::invalid_data, "{}: files here must be named after their SHA-256, got {}",
+            folder_.string(), name);
+    known_.insert(name);
+  }
+}
+
+fs::path BlobStore::path_of(const std::string& digest) const {
+  require(is_digest(digest), ErrorCode::invalid_data, "{}: a digest has 64 hexadecimal digits, got \"{}\"",
+          folder_.string(), digest);
+  return folder_ / digest;
+}
+
+std::string BlobStore::put(std::span<const std::byte> bytes) {
+  std::string digest = sha256(bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    if (known_.contains(digest)) {
+      return digest;
+    }
+  }
+  write_file_atomically(path_of(digest), bytes);
+  const std::lock_guard lock(mutex_);
+  known_.insert(digest);
+  return digest;
+}
+
+void BlobStore::sync() { detail::sync_folder(folder_); }
+
+Bytes BlobStore::get(const std::string& digest) const {
+  Bytes bytes = read_file(path_of(digest));
+  const std::string found = sha256(bytes);
+  require(found == digest, ErrorCode::invalid_data, "{}: is damaged: its SHA-256 is {}", path_of(digest).string(),
+          found);
+  return bytes;
+}
+
+void BlobStore::keep_only(const std::set<std::string>& digests) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = known_.begin(); it != known_.end();) {
+    if (digests.contains(*it)) {
+      ++it;
+      continue;
+    }
+    std::error_code error;
+    fs::remove(folder_ / *it, error);
+    require(!error, ErrorCode::io, "{}: cannot remove: {}", (folder_ / *it).string(), error.message());
+    it = known_.erase(it);
+  }
+}
+
+std::set<std::string> BlobStore::list() const {
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+}  // namespace feroma

@@ -1,0 +1,96 @@
+#include "feroma/store/journal.h"
+
+#include <gtest/gtest.h>
+
+#include "feroma/core/files.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+
+namespace feroma {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+using testing::TempFolder;
+
+Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<Bytes> three() { return {bytes_of("first"), bytes_of(""), bytes_of("the third record")}; }
+
+Bytes journal_of_three(const std::filesystem::path& path) {
+  Journal journal(path);
+  for (const Bytes& record : three()) {
+    journal.append(record);
+  }
+  return read_file(path);
+}
+
+TEST(Journal, KeepsWhatWasAppended) {
+  const TempFolder folder;
+  static_cast<void>(journal_of_three(folder / "j"));
+  Journal again(folder / "j");
+  EXPECT_EQ(again.records(), three());
+  EXPECT_EQ(again.cut(), 0U);
+  again.append(bytes_of("4"));
+  EXPECT_EQ(read_journal(folder / "j").size(), 4U);
+}
+
+TEST(Journal, IsHeldByOneProcess) {
+  const TempFolder folder;
+  const Journal journal(folder / "j");
+  EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { Journal other(folder / "j"); }), "another process holds"));
+}
+
+// Whatever a crash leaves of the last record, those before it are there and the next one can be appended.
+TEST(Journal, CutsAnUnfinishedEnd) {
+  const TempFolder folder;
+  const Bytes whole = journal_of_three(folder / "j");
+  const std::size_t before = whole.size() - 24 - 16;  // the third record: its head and its text
+  for (std::size_t length = before; length < whole.size(); ++length) {
+    const auto torn = folder.write("torn", std::span(whole).first(length));
+    {
+      Journal journal(torn);
+      EXPECT_EQ(journal.records().size(), 2U) << length;
+      EXPECT_EQ(journal.cut(), length - before);
+      journal.append(bytes_of("again"));
+    }
+    EXPECT_EQ(read_journal(torn).back(), bytes_of("again"));
+  }
+  // The file system may have made room that was never filled.
+  Bytes zeros(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(before));
+  zeros.resize(whole.size());
+  EXPECT_EQ(Journal(folder.write("zeros", zeros)).records().size(), 2U);
+}
+
+// A flipped bit costs the last record at most; anywhere else the journal is refused, never quietly shortened.
+TEST(Journal, RefusesDamageBeforeTheEnd) {
+  const TempFolder folder;
+  const Bytes whole = journal_of_three(folder / "j");
+  const std::size_t last = whole.size() - 24 - 16;
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    Bytes flipped = whole;
+    flipped[bit / 8] ^= std::byte{1} << (bit % 8);
+    const auto path = folder.write("flipped", flipped);
+    if (bit / 8 < last) {
+      const std::string error = error_of(ErrorCode::invalid_data, [&] { Journal journal(path); });
+      EXPECT_TRUE(holds(error, bit / 8 < 8 ? "is not a journal" : "is damaged")) << bit << " " << error;
+    } else {
+      EXPECT_EQ(Journal(path).records().size(), 2U) << bit;
+    }
+  }
+}
+
+TEST(Journal, RecordsCannotChangePlaces) {
+  const TempFolder folder;
+  Bytes swapped = journal_of_three(folder / "j");
+  // The first two records have heads of 24 bytes and 5 and 0 bytes of text.
+  std::rotate(swapped.begin() + 8, swapped.begin() + 8 + 29, swapped.begin() + 8 + 29 + 24);
+  const auto path = folder.write("swapped", swapped);
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { Journal journal(path); }), "is damaged"));
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,103 @@
+#include "feroma/store/round_log.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "feroma/core/files.h"
+#include "feroma/models/spec.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+
+namespace feroma {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+using testing::TempFolder;
+
+const JobRecord kJob{"job-1", "[scenario]\nseed = 1\n"};
+
+RoundLog open(const TempFolder& folder) {
+  return {folder / "state", [] { return kJob; }};
+}
+
+ParametersPtr model(std::uint64_t seed) { return share(initialise(make_model("mlp", {1, 4, 4}, 3), Rng(seed))); }
+
+void commit(RoundLog& log, Round round, const std::vector<ParametersPtr>& models) {
+  log.commit(round, [&](ModelWriter& out) {
+    for (const ParametersPtr& one : models) {
+      out.put(one);
+    }
+    out.out().put<std::int32_t>(round);
+  });
+}
+
+std::vector<ParametersPtr> load(const RoundLog& log, std::size_t count, Round& round) {
+  std::vector<ParametersPtr> models;
+  log.load(model(1)->shared_layout(), [&](ModelReader& in) {
+    for (std::size_t i = 0; i < count; ++i) {
+      models.push_back(in.get_model());
+    }
+    round = in.in().get<std::int32_t>();
+  });
+  return models;
+}
+
+bool same(const Parameters& a, const Parameters& b) { return std::ranges::equal(a.values(), b.values()); }
+
+TEST(RoundLog, RemembersJobRoundAndModels) {
+  const TempFolder folder;
+  {
+    RoundLog log = open(folder);
+    EXPECT_EQ(log.committed(), 0);
+    EXPECT_FALSE(log.started());
+    log.start({1, {ClientId{0}, ClientId{4}}});
+    commit(log, 1, {model(1), model(2), model(1)});
+    log.start({2, {ClientId{4}}});
+  }
+  RoundLog log(folder / "state", [] { return JobRecord{"another", ""}; });
+  EXPECT_EQ(log.job(), kJob);
+  EXPECT_EQ(log.committed(), 1);
+  EXPECT_EQ(log.started(), (StartedRound{2, {ClientId{4}}}));
+  Round round = 0;
+  const std::vector<ParametersPtr> models = load(log, 3, round);
+  EXPECT_EQ(round, 1);
+  EXPECT_TRUE(same(*models[0], *model(1)));
+  EXPECT_TRUE(same(*models[1], *model(2)));
+  EXPECT_TRUE(same(*models[2], *model(1)));
+}
+
+TEST(RoundLog, KeepsEachModelOnceAndForgetsWhatNobodyNames) {
+  const TempFolder folder;
+  RoundLog log = open(folder);
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder / "state/models"), {}); };
+  commit(log, 1, {model(1), model(1), model(2)});
+  EXPECT_EQ(files(), 3) << "two models and the state";
+  commit(log, 2, {model(2), model(3)});
+  EXPECT_EQ(files(), 3);
+  EXPECT_EQ(log.committed(), 2);
+}
+
+TEST(RoundLog, ARoundIsFinishedOnce) {
+  const TempFolder folder;
+  RoundLog log = open(folder);
+  commit(log, 3, {model(1)});
+  error_of(ErrorCode::internal, [&] { commit(log, 3, {model(2)}); });
+}
+
+TEST(RoundLog, ADamagedModelIsNotBelieved) {
+  const TempFolder folder;
+  RoundLog log = open(folder);
+  commit(log, 1, {model(1)});
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "state/models")) {
+    Bytes bytes = read_file(entry.path());
+    bytes.back() ^= std::byte{1};
+    write_file_atomically(entry.path(), bytes);
+  }
+  Round round = 0;
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(load(log, 1, round)); }), "is damaged"));
+}
+
+}  // namespace
+}  // namespace feroma
