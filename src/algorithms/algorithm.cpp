@@ -4,6 +4,8 @@ namespace feroma {
 
 int Algorithm::phases(Round) const { return 1; }
 
+int Algorithm::task(Round, int phase) const { return phase; }
+
 void Algorithm::check_answer(Round, int, ClientId, const Message&) const {}
 
 std::map<ClientId, std::string> Algorithm::refusals(Round, int, const std::map<ClientId, Message>&) const { return {}; }

@@ -42,9 +42,9 @@ class Atp final : public OnTop {
     return message;
   }
 
-  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
+  [[nodiscard]] Message client_step(Round round, int task, ClientContext& context,
                                     const Message& received) const override {
-    return learns_rates(round) ? learn(context, received) : OnTop::client_step(round, phase, context, received);
+    return learns_rates(round) ? learn(context, received) : OnTop::client_step(round, task, context, received);
   }
 
   void check_answer(Round round, int phase, ClientId client, const Message& message) const override {

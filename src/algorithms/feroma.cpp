@@ -25,6 +25,8 @@ constexpr double kWarmupMomentum = 0.25;
 
 /// What an exchange of messages is for.
 enum class Step { bounds, profile, train };
+/// Added to a step's number in the warm-up.
+constexpr int kWarmingTask = 4;
 
 class Feroma final : public Algorithm {
  public:
@@ -67,14 +69,18 @@ class Feroma final : public Algorithm {
     unreachable();
   }
 
-  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
-                                    const Message& received) const override {
-    switch (step(round, phase)) {
+  /// Only the server knows when the warm-up ended, and with it what a phase is for.
+  [[nodiscard]] int task(Round round, int phase) const override {
+    return static_cast<int>(step(round, phase)) + (warming(round) ? kWarmingTask : 0);
+  }
+
+  [[nodiscard]] Message client_step(Round, int task, ClientContext& context, const Message& received) const override {
+    switch (static_cast<Step>(task % kWarmingTask)) {
       case Step::bounds: return send_bounds(plan_, guarded(), context, received);
       case Step::profile: return send_profile(plan_, guarded(), context, received);
-      case Step::train: return train_model(plan_, extras(round), context, received);
+      case Step::train: return train_model(plan_, extras(task >= kWarmingTask), context, received);
     }
-    unreachable();
+    fail(ErrorCode::invalid_data, "[feroma] a task must be 0 to 2, or 4 to 6 in the warm-up, got {}", task);
   }
 
   void check_answer(Round round, int phase, ClientId client, const Message& message) const override {
@@ -87,7 +93,7 @@ class Feroma final : public Algorithm {
       case Step::profile:
         private_ ? private_->check_profile(answer) : check_profile_answer(answer, plan_.shape);
         return;
-      case Step::train: check_training_answer(answer, *state_.global, extras(round)); return;
+      case Step::train: check_training_answer(answer, *state_.global, extras(warming(round))); return;
     }
   }
 
@@ -145,12 +151,12 @@ class Feroma final : public Algorithm {
     return static_cast<Step>(phase + (has_bounds(round) ? 0 : 1));
   }
   /// What clients send besides their models.
-  [[nodiscard]] FeromaExtras extras(Round round) const {
+  [[nodiscard]] FeromaExtras extras(bool warming) const {
     if (private_) {
       return {.count = false};
     }
-    return {warming(round) && plan_.options.projection == Projection::pca_cube,
-            (warming(round) && plan_.options.warmup_auto) || plan_.options.retained_models > 0,
+    return {warming && plan_.options.projection == Projection::pca_cube,
+            (warming && plan_.options.warmup_auto) || plan_.options.retained_models > 0,
             plan_.options.server_momentum > 0};
   }
   void end_warmup(Round round);

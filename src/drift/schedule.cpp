@@ -93,6 +93,12 @@ void draw_bank_ids(Schedule& schedule, const ScenarioOptions& options, const Rng
 
 }  // namespace
 
+Round Schedule::first_round(int stage) const {
+  const auto found = std::find(stage_of_round.begin() + 1, stage_of_round.end(), stage);
+  require(found != stage_of_round.end(), ErrorCode::internal, "[client] no round has window {}", stage);
+  return static_cast<Round>(found - stage_of_round.begin());
+}
+
 int Schedule::realised_changes() const {
   int changes = 0;
   for (const std::vector<int>& sequence : ids) {

@@ -6,17 +6,6 @@
 #include "feroma/core/error.h"
 
 namespace feroma {
-namespace {
-
-Round first_round(const Schedule& schedule, int window) {
-  const std::vector<int>& stages = schedule.stage_of_round;
-  const auto found = std::find(stages.begin() + 1, stages.end(), window);
-  require(found != stages.end(), ErrorCode::internal, "[client] no round has window {}", window);
-  return static_cast<Round>(found - stages.begin());
-}
-
-}  // namespace
-
 SimulatedPool::SimulatedPool(const Federation& federation, Workers& workers, const Rng& rng,
                              const std::atomic<bool>& stop, std::optional<std::uint64_t> task_order_seed,
                              const AttackOptions& attack, Disclosures* disclosures)
@@ -60,53 +49,27 @@ void SimulatedPool::forge_profiles(Round round, std::map<ClientId, ClientOutcome
 void SimulatedPool::one_client(const Algorithm& algorithm, Round round, int phase, const Task& task,
                                Trainer& trainer) const {
   const ClientId client = task.client;
-  Memory& memory = *task.memory;
-  ClientOutcome& outcome = *task.outcome;
+  StageSeconds seconds;
   ClientShard shard;
   {
-    const StageTimer timer(outcome.seconds, Stage::data);
+    const StageTimer timer(seconds, Stage::data);
     // Rounds past the schedule run on the last round's data.
     shard = federation_.shard(client, std::min(round, federation_.options().rounds));
   }
+  const auto train_of_window = [this, client, reached = shard.window](int window) {
+    require(window <= reached, ErrorCode::internal, "[client] a window must have been reached ({}), got {}", reached,
+            window);
+    return federation_.shard(client, federation_.schedule().first_round(window)).train;
+  };
+  const ClientSeat seat{client, client_stream(rng_, client, round), shard, train_of_window, task.disclosure};
   const Message received = algorithm.downlink(round, phase, client);
-  outcome.bytes_down = received.bytes();
-  ClientContext context{client,
-                        round,
-                        shard.window,
-                        shard.train,
-                        shard.held_out,
-                        memory.state,
-                        rng_.derive("client", to_index(client), static_cast<std::uint64_t>(round)),
-                        trainer,
-                        outcome.report,
-                        outcome.seconds,
-                        [this, client, reached = shard.window](int window) {
-                          require(window <= reached, ErrorCode::internal,
-                                  "[client] a window must have been reached ({}), got {}", reached, window);
-                          return federation_.shard(client, first_round(federation_.schedule(), window)).train;
-                        },
-                        task.disclosure};
-  if (memory.window != shard.window) {
-    memory.window = shard.window;
-    algorithm.on_window_change(context);
+  *task.outcome = take_step(algorithm, round, algorithm.task(round, phase), received, seat, *task.memory, trainer);
+  task.outcome->seconds += seconds;
+  auto* answer = std::get_if<ClientAnswer>(&task.outcome->answer);
+  if (answer != nullptr && attack_.lies(client, round)) {
+    attack_.tamper(received, answer->message);
+    answer->bytes_up = answer->message.bytes();
   }
-  const Passes before = trainer.passes();
-  try {
-    ClientAnswer answer{algorithm.client_step(round, phase, context, received), 0};
-    if (attack_.lies(client, round)) {
-      attack_.tamper(received, answer.message);
-    }
-    answer.bytes_up = answer.message.bytes();
-    outcome.answer = std::move(answer);
-  } catch (const Error& error) {
-    // A client whose data or training went wrong leaves the round; anything else ends the run.
-    if (error.code() != ErrorCode::invalid_data) {
-      throw;
-    }
-    // Under a budget the reason stays with the client: it may tell of records.
-    outcome.answer = ClientDropped{disclosures_ == nullptr ? error.what() : "its data or training went wrong"};
-  }
-  outcome.passes = {trainer.passes().forward - before.forward, trainer.passes().backward - before.backward};
 }
 
 Memories SimulatedPool::memories(std::span<const ClientId> clients) const {
@@ -134,7 +97,7 @@ void SimulatedPool::load(ModelReader& in) {
   const auto count = in.in().get<std::uint64_t>();
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto client = in.in().get<ClientId>();
-    Memory& memory = memories_[client];
+    ClientMemory& memory = memories_[client];
     memory.window = in.in().get<std::int32_t>();
     memory.state = in.get_message();
   }

@@ -8,6 +8,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
 #include "feroma/metrics/auc.h"
+#include "feroma/runtime/round_record.h"
 
 namespace feroma {
 namespace {
@@ -15,16 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// Mean over clients; each client counts alike, whatever its size.
-template <class Range, class Value>
-double mean_over(const Range& range, Value value) {
-  double sum = 0;
-  for (const auto& item : range) {
-    sum += value(item);
-  }
-  return range.empty() ? 0.0 : sum / static_cast<double>(range.size());
-}
 
 }  // namespace
 
@@ -112,13 +103,22 @@ RoundRecord RoundLoop::play_round() {
   RoundRecord record;
   record.algorithm = setup_.plan.label;
   record.round = round;
-  std::map<ClientId, ClientReport> reports;
   const std::vector<ClientId> present = participants(round);
   const std::set<ClientId> fresh = newcomers(present);
-  exchange_phases(round, present, record, reports);
+  const Exchanged exchanged = exchange_phases(*algorithm_, pool_, round, present, setup_.plan.label);
+  const std::map<ClientId, ClientReport>& reports = exchanged.reports;
+  totals_.stages += exchanged.stages;
+  totals_.passes.forward += exchanged.passes.forward;
+  totals_.passes.backward += exchanged.passes.backward;
   validate(round, reports, record);
-  describe_clients(round, reports, record);
-  describe_mixing(record);
+  describe_exchange(
+      exchanged, [&](ClientId client) { return distribution_of(client, round); }, record);
+  if (const RoundTrace* trace = algorithm_->trace()) {
+    describe_mixing(*trace, record);
+    if (!trace->mixing.empty()) {
+      record.mixing_auc = mixing_auc(*trace, round);
+    }
+  }
   record.epsilon = epsilon();
   round_ = round;
   record.seconds = seconds_since(start);
@@ -127,91 +127,13 @@ RoundRecord RoundLoop::play_round() {
   totals_.bytes_down += record.bytes_down;
   totals_.client_rounds += static_cast<std::int64_t>(reports.size());
   for (const auto& [client, report] : reports) {
+    totals_.samples_held += report.num_examples;
     if (fresh.contains(client)) {
       totals_.newcomer_accuracy += report.before.accuracy();
       totals_.newcomers += 1;
     }
   }
   return record;
-}
-
-void RoundLoop::refuse_unbelievable_(Round round, int phase, ClientId client, ClientOutcome& outcome) const {
-  const auto* answer = std::get_if<ClientAnswer>(&outcome.answer);
-  if (answer == nullptr) {
-    return;
-  }
-  try {
-    algorithm_->check_answer(round, phase, client, answer->message);
-  } catch (const Error& error) {
-    // As for clients that fail by themselves: what is wrong with the data leaves the round, our own mistakes end it.
-    if (error.code() != ErrorCode::invalid_data) {
-      throw;
-    }
-    outcome.answer = ClientDropped{error.what()};
-  }
-}
-
-void RoundLoop::drop(Round round, ClientId client, const std::string& reason, RoundRecord& record,
-                     std::map<ClientId, ClientReport>& reports) const {
-  log::warning("{}: round {}: client {} dropped out: {}", setup_.plan.label, round, to_index(client), reason);
-  record.dropped.push_back({to_index(client), reason});
-  reports.erase(client);
-}
-
-void RoundLoop::exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
-                                std::map<ClientId, ClientReport>& reports) {
-  const int phases = algorithm_->phases(round);
-  for (int phase = 0; phase < phases; ++phase) {
-    auto outcomes = pool_.exchange(*algorithm_, round, phase, present);
-    std::map<ClientId, Message> answers;
-    std::string reason;
-    present.clear();
-    for (auto& [client, outcome] : outcomes) {
-      record.bytes_down += outcome.bytes_down;
-      totals_.stages += outcome.seconds;
-      refuse_unbelievable_(round, phase, client, outcome);
-      if (auto* answer = std::get_if<ClientAnswer>(&outcome.answer)) {
-        record.bytes_up += answer->bytes_up;
-        answers[client] = std::move(answer->message);
-        present.push_back(client);
-        reports[client] = outcome.report;
-        totals_.passes.forward += outcome.passes.forward;
-        totals_.passes.backward += outcome.passes.backward;
-      } else {
-        reason = std::get<ClientDropped>(outcome.answer).reason;
-        drop(round, client, reason, record, reports);
-      }
-    }
-    for (const auto& [client, why] : algorithm_->refusals(round, phase, answers)) {
-      reason = why;
-      drop(round, client, reason, record, reports);
-      answers.erase(client);
-      std::erase(present, client);
-    }
-    require(!answers.empty(), ErrorCode::invalid_data, "{}: round {}: every client dropped out; the last one: {}",
-            setup_.plan.label, round, reason);
-    algorithm_->uplink(round, phase, answers, totals_.stages);
-  }
-  for (const auto& [client, report] : reports) {
-    totals_.samples_held += report.num_examples;
-  }
-}
-
-void RoundLoop::describe_clients(Round round, const std::map<ClientId, ClientReport>& reports,
-                                 RoundRecord& record) const {
-  for (const auto& [client, report] : reports) {
-    ClientRecord line;
-    line.client = to_index(client);
-    line.distribution = distribution_of(client, round);
-    line.num_examples = report.num_examples;
-    line.loss = report.after.loss();
-    line.accuracy_before = report.before.accuracy();
-    line.accuracy_after = report.after.accuracy();
-    record.clients.push_back(line);
-  }
-  record.loss = mean_over(record.clients, [](const ClientRecord& c) { return c.loss; });
-  record.accuracy_before = mean_over(record.clients, [](const ClientRecord& c) { return c.accuracy_before; });
-  record.accuracy_after = mean_over(record.clients, [](const ClientRecord& c) { return c.accuracy_after; });
 }
 
 int RoundLoop::distribution_of(ClientId client, Round round) const {
@@ -232,35 +154,6 @@ std::optional<double> RoundLoop::mixing_auc(const RoundTrace& trace, Round round
     }
   }
   return area_under_curve(same, different);
-}
-
-void RoundLoop::describe_mixing(RoundRecord& record) const {
-  const RoundTrace* trace = algorithm_->trace();
-  if (trace == nullptr) {
-    return;
-  }
-  std::map<std::uint32_t, Strategy> strategy_of_client;
-  for (std::size_t r = 0; r < trace->receivers.size(); ++r) {
-    strategy_of_client[to_index(trace->receivers[r])] = trace->strategies[r];
-  }
-  for (ClientRecord& line : record.clients) {
-    const auto found = strategy_of_client.find(line.client);
-    if (found != strategy_of_client.end()) {
-      line.strategy = kStrategyNames[static_cast<std::size_t>(found->second)];
-    }
-  }
-  const auto share = [&](Strategy strategy) {
-    return mean_over(trace->strategies, [&](Strategy s) { return s == strategy ? 1.0 : 0.0; });
-  };
-  record.global_share = share(Strategy::global);
-  record.clustered_share = share(Strategy::clustered);
-  record.personal_share = share(Strategy::personal);
-  if (!trace->mixing.empty()) {
-    record.mixing_auc = mixing_auc(*trace, record.round);
-    record.contraction = trace->contraction;
-    record.column_sum_min = trace->column_sum_min;
-    record.column_sum_max = trace->column_sum_max;
-  }
 }
 
 void RoundLoop::validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record) {

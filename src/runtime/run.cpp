@@ -11,100 +11,16 @@
 #include "feroma/report/run_writer.h"
 #include "feroma/report/summary.h"
 #include "feroma/runtime/round_loop.h"
+#include "feroma/runtime/round_record.h"
+#include "feroma/runtime/server_context.h"
+#include "feroma/runtime/store_models.h"
 #include "feroma/store/checkpoint.h"
-#include "feroma/store/index.h"
-#include "feroma/store/safetensors.h"
 #include "runtime/run_checkpoint.h"
 
 namespace feroma {
 namespace {
 
 namespace fs = std::filesystem;
-
-MixingRecord mixing_record(const RoundTrace& trace, const RoundRecord& round) {
-  MixingRecord record{round.algorithm, round.round, {}, {}, trace.mixing.values};
-  for (const ClientId client : trace.receivers) {
-    record.receivers.push_back(to_index(client));
-  }
-  for (const ClientId client : trace.sources) {
-    record.sources.push_back(to_index(client));
-  }
-  return record;
-}
-
-void write_round(RunWriter& writer, const RoundRecord& record, const RoundTrace* trace) {
-  writer.round_finished(record);
-  if (trace == nullptr) {
-    return;
-  }
-  if (!trace->mixing.empty()) {
-    writer.mixing(mixing_record(*trace, record));
-  }
-  if (!trace->profiles.empty()) {
-    writer.profiles({record.algorithm, record.round, trace->profiles.rows, trace->profiles.values});
-  }
-}
-
-/// A model kept from an earlier round has that round in its name: its client may have a present one too. Of several
-/// models that belong to nobody each has its number (absent: there is only one).
-std::string model_file(const std::string& label, const ServedModel& served, bool kept,
-                       std::optional<std::size_t> number) {
-  if (!served.client) {
-    return number ? fmt::format("models/{}-{}.safetensors", label, *number)
-                  : fmt::format("models/{}.safetensors", label);
-  }
-  return fmt::format("models/{}-client-{}{}.safetensors", label, to_index(*served.client),
-                     kept ? fmt::format("-round-{}", served.round) : "");
-}
-
-/// Last-round and kept models as safetensors files and rows of store.db.
-void store_models(const fs::path& folder, const RoundLoop& loop, const RoundRecord& last, const std::string& label,
-                  const ModelSpec& model) {
-  fs::create_directories(folder / "models");
-  std::map<std::uint32_t, const ClientRecord*> clients;
-  for (const ClientRecord& client : last.clients) {
-    clients[client.client] = &client;
-  }
-  std::vector<StoreEntry> entries;
-  const std::vector<ServedModel> models = loop.algorithm().served();
-  const bool several = std::count_if(models.begin(), models.end(), [](const auto& m) { return !m.client; }) > 1;
-  std::size_t shared = 0;
-  for (const ServedModel& served : models) {
-    StoreEntry entry;
-    entry.algorithm = label;
-    entry.client = served.client;
-    const bool kept = served.round != 0 && served.round != loop.finished_rounds();
-    entry.round = kept ? served.round : loop.finished_rounds();
-    entry.model_file =
-        model_file(label, served, kept, several && !served.client ? std::optional(shared++) : std::nullopt);
-    entry.profile = served.profile;
-    entry.num_examples = served.num_examples;
-    if (!kept && served.client && clients.contains(to_index(*served.client))) {
-      const ClientRecord& client = *clients[to_index(*served.client)];
-      entry.distribution = client.distribution;
-      entry.validation_score = client.accuracy_after;
-    }
-    write_safetensors(folder / entry.model_file, *served.model, {{"model", model.name}, {"algorithm", label}});
-    entries.push_back(std::move(entry));
-  }
-  StoreIndex(folder / "store.db", StoreIndex::Mode::create).insert(entries);
-}
-
-ServerContext make_server(const Experiment& experiment, const ModelSpec& model, const ParametersPtr& initial,
-                          const Rng& rng) {
-  ServerContext server;
-  server.model = model;
-  server.initial = initial;
-  server.fit = experiment.training.fit;
-  server.rng = rng.derive("server");
-  server.privacy = experiment.privacy;
-  server.load_model = [layout = initial->shared_layout()](const std::string& path) {
-    require(fs::is_regular_file(path), ErrorCode::invalid_config,
-            "profile.encoder must be warmup, input_moments or a safetensors file, got \"{}\", which is no file", path);
-    return share(std::move(read_safetensors(path, layout).params));
-  };
-  return server;
-}
 
 /// Runs the algorithms one after the other and commits after every round.
 class Run {
@@ -209,7 +125,7 @@ class Run {
     if (experiment_.privacy.guarded()) {
       disclosures.emplace(experiment_.privacy, ledger_folder() / plan.label, job_of(plan.label), rng_);
     }
-    RoundLoop loop({*federation_, plan, make_server(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
+    RoundLoop loop({*federation_, plan, make_server_context(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
                     options_.task_order_seed, membership_, experiment_.attack, disclosures ? &*disclosures : nullptr});
     tell_of_privacy(loop.algorithm(), plan.label);
     if (!commit.loop.empty()) {
@@ -244,7 +160,7 @@ class Run {
     if (result.dp_guarantee && experiment_.privacy.mode == PrivacyMode::paper) {
       result.dp_guarantee = "none: " + published_cost(loop.algorithm());
     }
-    store_models(directory_.path(), loop, last, plan.label, model_);
+    store_models(directory_.path(), loop.algorithm(), plan.label, loop.finished_rounds(), last, model_);
     writer.algorithm_finished(result);
     if (options_.observer.finished) {
       options_.observer.finished(result);
@@ -288,7 +204,7 @@ std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const
     AlgorithmCheck& check = checks.emplace_back();
     try {
       const std::unique_ptr<Algorithm> algorithm = plan.make();
-      ServerContext server = make_server(experiment, model, initial, rng);
+      ServerContext server = make_server_context(experiment, model, initial, rng);
       server.multi_label = multi_label;
       prepare(*algorithm, server);
       check.extra_rounds = algorithm->extra_rounds();

@@ -36,7 +36,7 @@ class ClientTest : public testing::Test {
   }
   Message step(const Algorithm& algorithm, int phase) {
     ClientContext context{ClientId{0}, 1, 0, shard.train, shard.held_out, state, Rng(5), trainer, report, seconds};
-    return algorithm.client_step(1, phase, context, algorithm.downlink(1, phase, ClientId{0}));
+    return algorithm.client_step(1, algorithm.task(1, phase), context, algorithm.downlink(1, phase, ClientId{0}));
   }
   View profiled() const { return profile_view(options, shard.train, shard.held_out, Rng(5).derive("profile")); }
 

@@ -73,9 +73,10 @@ class Tampered final : public Algorithm {
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
     return inner_->downlink(round, phase, client);
   }
-  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
+  [[nodiscard]] int task(Round round, int phase) const override { return inner_->task(round, phase); }
+  [[nodiscard]] Message client_step(Round round, int task, ClientContext& context,
                                     const Message& received) const override {
-    Message answer = inner_->client_step(round, phase, context, received);
+    Message answer = inner_->client_step(round, task, context, received);
     if (round == 2 && context.id == ClientId{1}) {
       tamper_(answer);
     }

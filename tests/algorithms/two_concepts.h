@@ -74,7 +74,7 @@ class TwoConcepts {
                           trainer_,
                           report,
                           seconds};
-    return algorithm.client_step(round, 0, context, received);
+    return algorithm.client_step(round, algorithm.task(round, 0), context, received);
   }
   Message answer(const Algorithm& algorithm, Round round, std::uint32_t client) {
     return answer(algorithm, round, client, algorithm.downlink(round, 0, static_cast<ClientId>(client)));
@@ -195,7 +195,7 @@ inline RoundCost lenet_cost(Algorithm& algorithm, Round round = 1) {
     StageSeconds seconds;
     ClientContext context{ClientId{0}, r, 0, view, view, state, Rng(2), trainer, report, seconds};
     const Message down = algorithm.downlink(r, 0, ClientId{0});
-    std::map<ClientId, Message> answers{{ClientId{0}, algorithm.client_step(r, 0, context, down)}};
+    std::map<ClientId, Message> answers{{ClientId{0}, algorithm.client_step(r, algorithm.task(r, 0), context, down)}};
     cost = {down.bytes(), answers.at(ClientId{0}).bytes(), trainer.passes()};
     algorithm.uplink(r, 0, answers, seconds);
   }

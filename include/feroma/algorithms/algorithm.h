@@ -115,8 +115,13 @@ class Algorithm {
   [[nodiscard]] virtual int phases(Round round) const;
   /// What the server sends to `client`. Const: may be called for several clients at once.
   [[nodiscard]] virtual Message downlink(Round round, int phase, ClientId client) const = 0;
-  /// The client's part. Const, because it may run on another thread or machine.
-  [[nodiscard]] virtual Message client_step(Round round, int phase, ClientContext& context,
+  /// What clients are asked in a phase, as a small number that travels with the message: the phase itself unless the
+  /// method says otherwise. A client's own copy of a method knows its options and the model, but nothing of what
+  /// happened on the server.
+  [[nodiscard]] virtual int task(Round round, int phase) const;
+  /// The client's part. Const, because it may run on another thread or machine, and for the latter it may depend on
+  /// nothing but its arguments and what `init` was told.
+  [[nodiscard]] virtual Message client_step(Round round, int task, ClientContext& context,
                                             const Message& received) const = 0;
   /// Refuses an answer that cannot be believed with an invalid_data error: the client then counts as one that did not
   /// answer, so that it cannot end a federation. `algorithms/answers.h` has the rules. Everything passes by default.

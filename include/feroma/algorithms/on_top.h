@@ -27,9 +27,10 @@ class OnTop : public Algorithm {
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
     return training_->downlink(round, phase, client);
   }
-  [[nodiscard]] Message client_step(Round round, int phase, ClientContext& context,
+  [[nodiscard]] int task(Round round, int phase) const override { return training_->task(round, phase); }
+  [[nodiscard]] Message client_step(Round round, int task, ClientContext& context,
                                     const Message& received) const override {
-    return training_->client_step(round, phase, context, received);
+    return training_->client_step(round, task, context, received);
   }
   void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
     training_->check_answer(round, phase, client, answer);

@@ -18,6 +18,8 @@ struct Schedule {
 
   /// Stage boundaries at which a client's distribution really changes, over all clients.
   [[nodiscard]] int realised_changes() const;
+  /// The first round of a stage; an internal error where no round has it.
+  [[nodiscard]] Round first_round(int stage) const;
 };
 
 /// Natural distributions are the dataset's `domains`. Where clients have distributions of their own, those are 1..K for

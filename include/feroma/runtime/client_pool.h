@@ -4,34 +4,13 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <variant>
 
-#include "feroma/algorithms/algorithm.h"
-#include "feroma/drift/federation.h"
 #include "feroma/runtime/attack.h"
+#include "feroma/runtime/client_step.h"
 #include "feroma/runtime/disclosures.h"
 #include "feroma/runtime/workers.h"
 
 namespace feroma {
-
-struct ClientAnswer {
-  Message message;
-  std::int64_t bytes_up = 0;
-};
-/// Dropping out is normal; the round goes on without the client.
-struct ClientDropped {
-  std::string reason;
-};
-
-/// What one exchange with one client gave.
-struct ClientOutcome {
-  std::variant<ClientAnswer, ClientDropped> answer;
-  ClientReport report;
-  StageSeconds seconds;
-  std::int64_t bytes_down = 0;
-  Passes passes;
-};
 
 /// Where clients are: in this process, or at the other end of a network.
 class ClientPool {
@@ -64,13 +43,9 @@ class SimulatedPool final : public ClientPool {
   void load(ModelReader& in) override;
 
  private:
-  struct Memory {
-    Message state;
-    int window = -1;
-  };
   struct Task {
     ClientId client;
-    Memory* memory;
+    ClientMemory* memory;
     ClientOutcome* outcome;
     Disclosure* disclosure;
   };
@@ -84,7 +59,7 @@ class SimulatedPool final : public ClientPool {
   std::optional<std::uint64_t> task_order_seed_;
   Attack attack_;
   Disclosures* disclosures_;  ///< null where profiles are not under a budget
-  std::map<ClientId, Memory> memories_;
+  std::map<ClientId, ClientMemory> memories_;
 };
 
 }  // namespace feroma

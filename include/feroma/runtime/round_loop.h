@@ -10,7 +10,7 @@
 #include "feroma/drift/membership.h"
 #include "feroma/evaluation/test_scores.h"
 #include "feroma/report/record.h"
-#include "feroma/runtime/client_pool.h"
+#include "feroma/runtime/exchange.h"
 #include "feroma/runtime/run_totals.h"
 
 namespace feroma {
@@ -58,15 +58,6 @@ class RoundLoop {
   [[nodiscard]] Round data_round(Round round) const;
   /// The true id of what a client has in a round.
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
-  /// Turns an answer that the algorithm does not accept into that of a client that dropped out.
-  void refuse_unbelievable_(Round round, int phase, ClientId client, ClientOutcome& outcome) const;
-  /// Records that a client left the round, and why.
-  void drop(Round round, ClientId client, const std::string& reason, RoundRecord& record,
-            std::map<ClientId, ClientReport>& reports) const;
-  void exchange_phases(Round round, std::vector<ClientId> present, RoundRecord& record,
-                       std::map<ClientId, ClientReport>& reports);
-  void describe_clients(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record) const;
-  void describe_mixing(RoundRecord& record) const;
   [[nodiscard]] std::optional<double> mixing_auc(const RoundTrace& trace, Round round) const;
   void validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record);
   [[nodiscard]] std::optional<double> score_best_round();

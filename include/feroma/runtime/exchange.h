@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "feroma/report/record.h"
+#include "feroma/runtime/client_pool.h"
+
+namespace feroma {
+
+/// What all exchanges of a round gave.
+struct Exchanged {
+  std::map<ClientId, ClientReport> reports;  ///< of those who answered every phase
+  std::vector<DroppedRecord> dropped;
+  std::int64_t bytes_up = 0;
+  std::int64_t bytes_down = 0;
+  StageSeconds stages;
+  Passes passes;
+};
+
+/// All phases of a round with those of `participants` who keep answering. Answers that cannot be believed, alone or
+/// beside the others, count as dropping out; a phase that nobody answers is an invalid_data error. `label` names the
+/// algorithm in messages.
+[[nodiscard]] Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round,
+                                        std::vector<ClientId> participants, const std::string& label);
+
+}  // namespace feroma

@@ -1,0 +1,70 @@
+#include "feroma/runtime/exchange.h"
+
+#include "feroma/core/error.h"
+#include "feroma/core/log.h"
+
+namespace feroma {
+namespace {
+
+/// Turns an answer that the algorithm does not accept into that of a client that dropped out.
+void refuse_unbelievable(const Algorithm& algorithm, Round round, int phase, ClientId client, ClientOutcome& outcome) {
+  const auto* answer = std::get_if<ClientAnswer>(&outcome.answer);
+  if (answer == nullptr) {
+    return;
+  }
+  try {
+    algorithm.check_answer(round, phase, client, answer->message);
+  } catch (const Error& error) {
+    // As for clients that fail by themselves: what is wrong with the data leaves the round, our own mistakes end it.
+    if (error.code() != ErrorCode::invalid_data) {
+      throw;
+    }
+    outcome.answer = ClientDropped{error.what()};
+  }
+}
+
+}  // namespace
+
+Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, std::vector<ClientId> participants,
+                          const std::string& label) {
+  Exchanged total;
+  std::string reason;
+  const auto drop = [&](ClientId client, const std::string& why) {
+    reason = why;
+    log::warning("{}: round {}: client {} dropped out: {}", label, round, to_index(client), why);
+    total.dropped.push_back({to_index(client), why});
+    total.reports.erase(client);
+  };
+  const int phases = algorithm.phases(round);
+  for (int phase = 0; phase < phases; ++phase) {
+    auto outcomes = pool.exchange(algorithm, round, phase, participants);
+    std::map<ClientId, Message> answers;
+    participants.clear();
+    for (auto& [client, outcome] : outcomes) {
+      total.bytes_down += outcome.bytes_down;
+      total.stages += outcome.seconds;
+      refuse_unbelievable(algorithm, round, phase, client, outcome);
+      if (auto* answer = std::get_if<ClientAnswer>(&outcome.answer)) {
+        total.bytes_up += answer->bytes_up;
+        answers[client] = std::move(answer->message);
+        participants.push_back(client);
+        total.reports[client] = outcome.report;
+        total.passes.forward += outcome.passes.forward;
+        total.passes.backward += outcome.passes.backward;
+      } else {
+        drop(client, std::get<ClientDropped>(outcome.answer).reason);
+      }
+    }
+    for (const auto& [client, why] : algorithm.refusals(round, phase, answers)) {
+      drop(client, why);
+      answers.erase(client);
+      std::erase(participants, client);
+    }
+    require(!answers.empty(), ErrorCode::invalid_data, "{}: round {}: every client dropped out; the last one: {}",
+            label, round, reason);
+    algorithm.uplink(round, phase, answers, total.stages);
+  }
+  return total;
+}
+
+}  // namespace feroma

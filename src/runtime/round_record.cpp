@@ -1,0 +1,86 @@
+#include "feroma/runtime/round_record.h"
+
+namespace feroma {
+namespace {
+
+/// Mean over clients; each client counts alike, whatever its size.
+template <class Range, class Value>
+double mean_over(const Range& range, Value value) {
+  double sum = 0;
+  for (const auto& item : range) {
+    sum += value(item);
+  }
+  return range.empty() ? 0.0 : sum / static_cast<double>(range.size());
+}
+
+MixingRecord mixing_record(const RoundTrace& trace, const RoundRecord& round) {
+  MixingRecord record{round.algorithm, round.round, {}, {}, trace.mixing.values};
+  for (const ClientId client : trace.receivers) {
+    record.receivers.push_back(to_index(client));
+  }
+  for (const ClientId client : trace.sources) {
+    record.sources.push_back(to_index(client));
+  }
+  return record;
+}
+
+}  // namespace
+
+void describe_exchange(const Exchanged& exchanged, const std::function<int(ClientId)>& distribution_of,
+                       RoundRecord& record) {
+  record.bytes_up = exchanged.bytes_up;
+  record.bytes_down = exchanged.bytes_down;
+  record.dropped = exchanged.dropped;
+  for (const auto& [client, report] : exchanged.reports) {
+    ClientRecord line;
+    line.client = to_index(client);
+    line.distribution = distribution_of ? distribution_of(client) : 0;
+    line.num_examples = report.num_examples;
+    line.loss = report.after.loss();
+    line.accuracy_before = report.before.accuracy();
+    line.accuracy_after = report.after.accuracy();
+    record.clients.push_back(line);
+  }
+  record.loss = mean_over(record.clients, [](const ClientRecord& c) { return c.loss; });
+  record.accuracy_before = mean_over(record.clients, [](const ClientRecord& c) { return c.accuracy_before; });
+  record.accuracy_after = mean_over(record.clients, [](const ClientRecord& c) { return c.accuracy_after; });
+}
+
+void describe_mixing(const RoundTrace& trace, RoundRecord& record) {
+  std::map<std::uint32_t, Strategy> strategy_of_client;
+  for (std::size_t r = 0; r < trace.receivers.size(); ++r) {
+    strategy_of_client[to_index(trace.receivers[r])] = trace.strategies[r];
+  }
+  for (ClientRecord& line : record.clients) {
+    const auto found = strategy_of_client.find(line.client);
+    if (found != strategy_of_client.end()) {
+      line.strategy = kStrategyNames[static_cast<std::size_t>(found->second)];
+    }
+  }
+  const auto share = [&](Strategy strategy) {
+    return mean_over(trace.strategies, [&](Strategy s) { return s == strategy ? 1.0 : 0.0; });
+  };
+  record.global_share = share(Strategy::global);
+  record.clustered_share = share(Strategy::clustered);
+  record.personal_share = share(Strategy::personal);
+  if (!trace.mixing.empty()) {
+    record.contraction = trace.contraction;
+    record.column_sum_min = trace.column_sum_min;
+    record.column_sum_max = trace.column_sum_max;
+  }
+}
+
+void write_round(RunWriter& writer, const RoundRecord& record, const RoundTrace* trace) {
+  writer.round_finished(record);
+  if (trace == nullptr) {
+    return;
+  }
+  if (!trace->mixing.empty()) {
+    writer.mixing(mixing_record(*trace, record));
+  }
+  if (!trace->profiles.empty()) {
+    writer.profiles({record.algorithm, record.round, trace->profiles.rows, trace->profiles.values});
+  }
+}
+
+}  // namespace feroma

@@ -1,0 +1,26 @@
+#include "feroma/runtime/server_context.h"
+
+#include <filesystem>
+
+#include "feroma/core/error.h"
+#include "feroma/store/safetensors.h"
+
+namespace feroma {
+
+ServerContext make_server_context(const Experiment& experiment, const ModelSpec& model, const ParametersPtr& initial,
+                                  const Rng& rng) {
+  ServerContext server;
+  server.model = model;
+  server.initial = initial;
+  server.fit = experiment.training.fit;
+  server.rng = rng.derive("server");
+  server.privacy = experiment.privacy;
+  server.load_model = [layout = initial->shared_layout()](const std::string& path) {
+    require(std::filesystem::is_regular_file(path), ErrorCode::invalid_config,
+            "profile.encoder must be warmup, input_moments or a safetensors file, got \"{}\", which is no file", path);
+    return share(std::move(read_safetensors(path, layout).params));
+  };
+  return server;
+}
+
+}  // namespace feroma
