@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/drift/federation.h"
+
+namespace feroma {
+
+/// The data of one client of a federation. They may change while it runs; each change is a new window.
+class ClientData {
+ public:
+  virtual ~ClientData() = default;
+
+  [[nodiscard]] virtual SampleShape shape() const = 0;
+  [[nodiscard]] virtual int classes() const = 0;
+  [[nodiscard]] virtual bool multi_label() const = 0;
+  /// What the client has in a round. Views are valid as long as the object.
+  [[nodiscard]] virtual ClientShard shard(Round round) = 0;
+  /// Its training data of a window that it has reached; an invalid_data error where they are gone.
+  [[nodiscard]] virtual View train_of_window(int window) = 0;
+};
+
+/// A client's part of a simulated scenario: what the simulator would give client `id`.
+[[nodiscard]] std::unique_ptr<ClientData> scenario_client_data(std::shared_ptr<const Federation> federation,
+                                                               ClientId id);
+
+}  // namespace feroma

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "feroma/core/options.h"
+
+namespace feroma {
+
+/// The `[server]` table: when rounds begin and end, and how long anybody is waited for.
+struct ServerOptions {
+  int min_clients = 2;
+  double quorum = 0.8;
+  double grace_seconds = 5;
+  double round_seconds = 600;
+  double rejoin_seconds = 60;
+  double heartbeat_seconds = 10;
+  double dead_seconds = 60;
+  double transfer_seconds = 10;
+  double bytes_per_second = 65536;
+  double clock = 1;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("min_clients", self.min_clients, at_least(1), "clients that must be there before a round begins");
+    visit("quorum", self.quorum, between(0.01, 1), "share of a round's clients whose answers are enough");
+    visit("grace_seconds", self.grace_seconds, at_least(0), "how long the others are waited for once there are enough");
+    visit("round_seconds", self.round_seconds, above(0), "the longest that an exchange takes");
+    visit("rejoin_seconds", self.rejoin_seconds, at_least(0),
+          "after a restart: how long those of the interrupted round are waited for");
+    visit("heartbeat_seconds", self.heartbeat_seconds, above(0), "how often a client must be heard");
+    visit("dead_seconds", self.dead_seconds, above(0), "silence after which a client is given up");
+    visit("transfer_seconds", self.transfer_seconds, above(0), "for any transfer, besides its size");
+    visit("bytes_per_second", self.bytes_per_second, above(0), "the slowest transfer that is waited for");
+    visit("clock", self.clock, above(0), "every time above is multiplied by this; below 1 for tests");
+  }
+};
+
+}  // namespace feroma

@@ -1,0 +1,158 @@
+#include "net/client_state.h"
+
+#include <algorithm>
+
+#include "feroma/core/error.h"
+#include "feroma/store/checkpoint.h"
+
+namespace feroma::net {
+namespace {
+
+constexpr const char* kFile = "client.state";
+
+void put(ModelWriter& out, const ClientMemory& memory) {
+  out.put(memory.state);
+  out.out().put<std::int32_t>(memory.window);
+}
+
+ClientMemory get_memory(ModelReader& in) {
+  ClientMemory memory;
+  memory.state = in.get_message();
+  memory.window = in.in().get<std::int32_t>();
+  return memory;
+}
+
+void put(ArchiveWriter& out, const Tally& tally) {
+  out.put(tally.loss_sum);
+  out.put(tally.correct);
+  out.put(tally.count);
+  out.put(tally.auroc.has_value());
+  out.put(tally.auroc.value_or(0));
+}
+
+Tally get_tally(ArchiveReader& in) {
+  Tally tally;
+  tally.loss_sum = in.get<double>();
+  tally.correct = in.get<std::int64_t>();
+  tally.count = in.get<std::int64_t>();
+  const bool has_auroc = in.get<bool>();
+  const auto auroc = in.get<double>();
+  tally.auroc = has_auroc ? std::optional(auroc) : std::nullopt;
+  return tally;
+}
+
+void put(ModelWriter& out, const TakenStep& step) {
+  ArchiveWriter& archive = out.out();
+  archive.put<std::int32_t>(step.round);
+  archive.put<std::int32_t>(step.phase);
+  archive.put(std::string_view(step.task));
+  archive.put(step.answer);
+  archive.put(std::string_view(step.failed));
+  archive.put(step.report.num_examples);
+  archive.put(step.report.train_loss);
+  put(archive, step.report.before);
+  put(archive, step.report.after);
+  put(out, step.after);
+}
+
+TakenStep get_step(ModelReader& in) {
+  TakenStep step;
+  ArchiveReader& archive = in.in();
+  step.round = archive.get<std::int32_t>();
+  step.phase = archive.get<std::int32_t>();
+  step.task = archive.get_string();
+  step.answer = archive.get_vector<std::byte>();
+  step.failed = archive.get_string();
+  step.report.num_examples = archive.get<std::int64_t>();
+  step.report.train_loss = archive.get<double>();
+  step.report.before = get_tally(archive);
+  step.report.after = get_tally(archive);
+  step.after = get_memory(in);
+  return step;
+}
+
+}  // namespace
+
+std::pair<std::string, Round> ClientState::peek(const std::filesystem::path& folder) {
+  if (!has_checkpoint(folder / kFile)) {
+    return {};
+  }
+  const Bytes bytes = read_checkpoint(folder / kFile);
+  ArchiveReader in(bytes, (folder / kFile).string());
+  std::string job = in.get_string();
+  return {std::move(job), in.get<std::int32_t>()};
+}
+
+ClientState::ClientState(std::filesystem::path folder, std::shared_ptr<const ParamLayout> layout,
+                         const std::string& job)
+    : file_(std::move(folder) / kFile), layout_(std::move(layout)), job_(job) {
+  if (!has_checkpoint(file_)) {
+    write();
+    return;
+  }
+  const Bytes bytes = read_checkpoint(file_);
+  ArchiveReader archive(bytes, file_.string());
+  const std::string found = archive.get_string();
+  require(found == job, ErrorCode::invalid_data, "{}: is the state of a client of federation {}, this one is {}",
+          file_.string(), found, job);
+  committed_ = archive.get<std::int32_t>();
+  ModelReader in(archive, layout_);
+  base_ = get_memory(in);
+  const auto count = archive.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    steps_.push_back(get_step(in));
+  }
+  archive.expect_end();
+}
+
+void ClientState::write() const {
+  ArchiveWriter archive;
+  archive.put(std::string_view(job_));
+  archive.put<std::int32_t>(committed_);
+  ModelWriter out(archive);
+  put(out, base_);
+  archive.put<std::uint32_t>(static_cast<std::uint32_t>(steps_.size()));
+  for (const TakenStep& step : steps_) {
+    put(out, step);
+  }
+  write_checkpoint(file_, archive.bytes());
+}
+
+const TakenStep* ClientState::find(Round round, int phase, const std::string& task) const {
+  const auto found = std::find_if(steps_.begin(), steps_.end(), [&](const TakenStep& step) {
+    return step.round == round && step.phase == phase && step.task == task;
+  });
+  return found == steps_.end() ? nullptr : &*found;
+}
+
+ClientMemory ClientState::before(Round round, int phase) const {
+  // Steps stand in the order in which they were taken.
+  const auto last = std::find_if(steps_.rbegin(), steps_.rend(), [&](const TakenStep& step) {
+    return step.round < round || (step.round == round && step.phase < phase);
+  });
+  return last == steps_.rend() ? base_ : last->after;
+}
+
+void ClientState::keep(TakenStep step) {
+  std::erase_if(steps_, [&](const TakenStep& old) {
+    return old.round > step.round || (old.round == step.round && old.phase >= step.phase);
+  });
+  steps_.push_back(std::move(step));
+  write();
+}
+
+void ClientState::commit(Round round) {
+  if (round <= committed_) {
+    return;
+  }
+  committed_ = round;
+  const auto open =
+      std::find_if(steps_.begin(), steps_.end(), [&](const TakenStep& step) { return step.round > round; });
+  if (open != steps_.begin()) {
+    base_ = std::prev(open)->after;
+    steps_.erase(steps_.begin(), open);
+  }
+  write();
+}
+
+}  // namespace feroma::net

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "feroma/runtime/client_step.h"
+
+namespace feroma::net {
+
+/// A step that was taken in a round which is not finished yet: the server may ask for it again.
+struct TakenStep {
+  Round round = 0;
+  int phase = 0;
+  std::string task;    ///< digest of what was asked
+  Bytes answer;        ///< as it was sent; empty where the step failed
+  std::string failed;  ///< why
+  ClientReport report;
+  ClientMemory after;
+};
+
+/**
+ * What a client must not lose: for which federation it works, what it remembers, and its answers of the round that is
+ * not finished. A step that is asked for again is answered with the same bytes; one that is asked anew begins with what
+ * the client remembered before it.
+ */
+class ClientState {
+ public:
+  /// Opens the state in `folder`, or begins one.
+  ClientState(std::filesystem::path folder, std::shared_ptr<const ParamLayout> layout, const std::string& job);
+  /// The federation that a folder's state is of, and the last round it saw finished; empty and 0 for a newcomer.
+  [[nodiscard]] static std::pair<std::string, Round> peek(const std::filesystem::path& folder);
+
+  [[nodiscard]] Round committed() const { return committed_; }
+  /// The step that answers this task; null where it has not been taken.
+  [[nodiscard]] const TakenStep* find(Round round, int phase, const std::string& task) const;
+  /// What the client remembers as it enters a step.
+  [[nodiscard]] ClientMemory before(Round round, int phase) const;
+  /// Keeps a step in place of those of the same or a later phase; when this returns it survives a crash.
+  void keep(TakenStep step);
+  /// The server finished a round: what was done in it is what the client remembers from now on.
+  void commit(Round round);
+
+ private:
+  void write() const;
+
+  std::filesystem::path file_;
+  std::shared_ptr<const ParamLayout> layout_;
+  std::string job_;
+  Round committed_ = 0;
+  ClientMemory base_;
+  std::vector<TakenStep> steps_;
+};
+
+}  // namespace feroma::net

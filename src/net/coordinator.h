@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+
+#include "feroma/net/server.h"
+#include "feroma/store/round_log.h"
+#include "net/hub.h"
+
+namespace feroma::net {
+
+/**
+ * Drives a federation: begins rounds when enough clients are there, runs the algorithm over the hub, and finishes each
+ * round on disk before anybody is told. Started again over the same folder, it goes on after the last finished round.
+ */
+class Coordinator {
+ public:
+  Coordinator(const FederationPlan& plan, const std::atomic<bool>& stop);
+  ~Coordinator();
+
+  [[nodiscard]] Hub& hub() { return *hub_; }
+  [[nodiscard]] const std::string& job() const { return log_.job().id; }
+  /// Plays all rounds that are left and writes the results; an `interrupted` error when it is told to stop.
+  void run();
+
+ private:
+  struct Files;
+
+  [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
+  /// The algorithm as it was after the last finished round.
+  void restore();
+  [[nodiscard]] std::vector<ClientId> gather();
+  /// False where nobody answered: the round is begun again.
+  [[nodiscard]] bool play_round();
+  void finish();
+
+  const FederationPlan& plan_;
+  const std::atomic<bool>& stop_;
+  ModelSpec model_;
+  Rng rng_;
+  ParametersPtr initial_;
+  RoundLog log_;
+  std::unique_ptr<Algorithm> algorithm_;
+  std::unique_ptr<Hub> hub_;
+  std::unique_ptr<Files> files_;
+};
+
+}  // namespace feroma::net

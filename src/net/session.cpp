@@ -1,0 +1,260 @@
+#include "net/session.h"
+
+#include <algorithm>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+
+namespace feroma::net {
+namespace {
+
+/// Text that a peer sent, fit for a log: short, one line, printable.
+constexpr std::size_t kLongestText = 200;
+
+}  // namespace
+
+std::string digest_of(std::span<const std::byte> bytes) {
+  const std::string hex = sha256(bytes);
+  const auto nibble = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
+  std::string raw;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    raw.push_back(static_cast<char>(nibble(hex[i]) * 16 + nibble(hex[i + 1])));
+  }
+  return raw;
+}
+
+Parcel make_parcel(Bytes bytes) {
+  std::string digest = digest_of(bytes);
+  return {std::make_shared<const Bytes>(std::move(bytes)), std::move(digest)};
+}
+
+Session::Session(SessionEvents& events, Peer peer, Limits limits, std::string nonce, std::function<void()> wake)
+    : events_(events), peer_(std::move(peer)), limits_(limits), nonce_(std::move(nonce)), wake_(std::move(wake)) {}
+
+void Session::receive(const v1::ClientFrame& frame) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) {
+      return;  // what follows a goodbye is not read
+    }
+    last_heard_ = Clock::now();
+  }
+  try {
+    handle(frame);
+  } catch (const Refusal& refusal) {
+    events_.refused(refusal.reason);
+    close(refusal);
+  }
+}
+
+void Session::check_freshness(const v1::ClientFrame& frame) {
+  const std::lock_guard lock(mutex_);
+  received_ += 1;
+  if (frame.counter() != received_ || frame.session() != (greeted_ ? nonce_ : std::string())) {
+    throw Refusal{v1::REPLAYED, "a frame must carry its session and the next number"};
+  }
+  if (frame.has_hello() == greeted_) {
+    throw Refusal{v1::MALFORMED, "a stream begins with one hello"};
+  }
+}
+
+void Session::handle(const v1::ClientFrame& frame) {
+  check_freshness(frame);
+  switch (frame.kind_case()) {
+    case v1::ClientFrame::kHello: {
+      v1::ServerFrame answer;
+      *answer.mutable_welcome() = events_.greet(shared_from_this(), frame.hello());
+      {
+        const std::lock_guard lock(mutex_);
+        greeted_ = true;
+      }
+      push(std::move(answer));
+      return;
+    }
+    case v1::ClientFrame::kBeat: {
+      v1::ServerFrame answer;
+      answer.mutable_beat()->set_echo(frame.beat().echo());
+      push(std::move(answer));
+      return;
+    }
+    case v1::ClientFrame::kAnswer:
+      if (std::optional<Delivery> whole = begin_answer(frame.answer())) {
+        deliver(std::move(*whole));
+      }
+      return;
+    case v1::ClientFrame::kPiece:
+      if (std::optional<Delivery> whole = take_piece(frame.piece())) {
+        deliver(std::move(*whole));
+      }
+      return;
+    case v1::ClientFrame::kGoodbye: close({v1::FINISHED, "goodbye", 0}); return;
+    case v1::ClientFrame::KIND_NOT_SET: break;
+  }
+  throw Refusal{v1::MALFORMED, "a frame of no known kind"};
+}
+
+std::optional<Delivery> Session::begin_answer(const v1::Answer& head) {
+  const std::lock_guard lock(mutex_);
+  if (incoming_) {
+    throw Refusal{v1::MALFORMED, "an answer began before the last one was whole"};
+  }
+  if (head.size() > limits_.largest) {
+    throw Refusal{v1::TOO_LARGE, fmt::format("an answer has at most {} bytes, got {}", limits_.largest, head.size())};
+  }
+  Delivery delivery{head, {}};
+  std::string& text = *delivery.head.mutable_failed();
+  text.resize(std::min(text.size(), kLongestText));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c == '\x7f'; }, ' ');
+  if (head.size() == 0) {
+    return delivery;
+  }
+  incoming_ = Incoming{std::move(delivery), Clock::now()};
+  return std::nullopt;
+}
+
+std::optional<Delivery> Session::take_piece(const v1::Piece& piece) {
+  const std::lock_guard lock(mutex_);
+  if (!incoming_) {
+    throw Refusal{v1::MALFORMED, "a piece of nothing that was announced"};
+  }
+  Delivery& delivery = incoming_->delivery;
+  if (piece.data().empty() || piece.data().size() > delivery.head.size() - delivery.bytes.size()) {
+    throw Refusal{v1::MALFORMED, "a piece beyond the announced size, or empty"};
+  }
+  const auto bytes = std::as_bytes(std::span(piece.data()));
+  delivery.bytes.insert(delivery.bytes.end(), bytes.begin(), bytes.end());
+  if (delivery.bytes.size() < delivery.head.size()) {
+    return std::nullopt;
+  }
+  std::optional<Delivery> whole(std::move(delivery));
+  incoming_.reset();
+  return whole;
+}
+
+void Session::deliver(Delivery delivery) {
+  if (delivery.head.size() > 0 && digest_of(delivery.bytes) != delivery.head.digest()) {
+    throw Refusal{v1::MALFORMED, "an answer's digest is not the announced one"};
+  }
+  events_.deliver(*this, std::move(delivery));
+}
+
+void Session::push(v1::ServerFrame frame, Parcel parcel) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) {
+      return;
+    }
+    outbox_.push_back({std::move(frame), std::move(parcel)});
+  }
+  wake_();
+}
+
+std::optional<v1::ServerFrame> Session::next() {
+  const std::lock_guard lock(mutex_);
+  if (outbox_.empty()) {
+    return std::nullopt;
+  }
+  Outgoing& front = outbox_.front();
+  const std::size_t whole = front.parcel.bytes == nullptr ? 0 : front.parcel.bytes->size();
+  v1::ServerFrame frame;
+  if (front.began == Clock::time_point()) {
+    front.began = Clock::now();
+    frame = std::move(front.frame);
+  } else {
+    const std::size_t count = std::min(kPieceSize, whole - front.sent);
+    frame.mutable_piece()->set_data(front.parcel.bytes->data() + front.sent, count);
+    front.sent += count;
+  }
+  if (front.sent == whole) {
+    outbox_.pop_front();
+  }
+  frame.set_session(nonce_);
+  frame.set_counter(++numbered_);
+  return frame;
+}
+
+bool Session::closing() const {
+  const std::lock_guard lock(mutex_);
+  return closing_ && outbox_.empty();
+}
+
+void Session::disconnected() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    outbox_.clear();
+  }
+  events_.left(*this);
+}
+
+void Session::give(const v1::Task& task, Parcel parcel) {
+  v1::ServerFrame frame;
+  *frame.mutable_task() = task;
+  push(std::move(frame), std::move(parcel));
+}
+
+void Session::tell(const v1::Verdict& verdict) {
+  v1::ServerFrame frame;
+  *frame.mutable_verdict() = verdict;
+  push(std::move(frame));
+}
+
+void Session::tell_committed(Round round) {
+  v1::ServerFrame frame;
+  frame.mutable_committed()->set_round(round);
+  push(std::move(frame));
+}
+
+void Session::close(const Refusal& refusal) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) {
+      return;
+    }
+    // A task that was not begun is of no use any more; one half-way out must be left whole or the stream is unreadable.
+    std::erase_if(outbox_,
+                  [](const Outgoing& out) { return out.frame.has_task() && out.began == Clock::time_point(); });
+    v1::ServerFrame frame;
+    frame.mutable_goodbye()->set_reason(refusal.reason);
+    frame.mutable_goodbye()->set_text(refusal.text);
+    frame.mutable_goodbye()->set_retry_seconds(refusal.retry_seconds);
+    outbox_.push_back({std::move(frame), {}});
+    closing_ = true;
+  }
+  wake_();
+}
+
+Clock::time_point Session::last_heard() const {
+  const std::lock_guard lock(mutex_);
+  return last_heard_;
+}
+
+Clock::duration Session::allowance(std::size_t bytes) const {
+  return limits_.transfer_base + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                     static_cast<double>(bytes) / limits_.bytes_per_second));
+}
+
+bool Session::overdue(Clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  if (!outbox_.empty()) {
+    const Outgoing& front = outbox_.front();
+    const std::size_t whole = front.parcel.bytes == nullptr ? 0 : front.parcel.bytes->size();
+    if (front.began != Clock::time_point() && now - front.began > allowance(whole)) {
+      return true;
+    }
+  }
+  return incoming_ && now - incoming_->began > allowance(incoming_->delivery.head.size());
+}
+
+std::optional<ClientId> Session::client() const {
+  const std::lock_guard lock(mutex_);
+  return client_;
+}
+
+void Session::identify(ClientId client) {
+  const std::lock_guard lock(mutex_);
+  client_ = client;
+}
+
+}  // namespace feroma::net

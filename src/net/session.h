@@ -1,0 +1,140 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "feroma/core/archive.h"
+#include "feroma/core/ids.h"
+#include "feroma/v1/federation.pb.h"
+
+namespace feroma::net {
+
+using Clock = std::chrono::steady_clock;
+
+/// Bytes of one piece of something large.
+inline constexpr std::size_t kPieceSize = std::size_t{128} << 10;
+inline constexpr std::uint32_t kProtocol = 1;
+
+/// Something large as it travels: shared, because it may be sent again.
+struct Parcel {
+  std::shared_ptr<const Bytes> bytes;
+  std::string digest;  ///< SHA-256, raw
+};
+[[nodiscard]] Parcel make_parcel(Bytes bytes);
+/// SHA-256, raw.
+[[nodiscard]] std::string digest_of(std::span<const std::byte> bytes);
+
+/// A whole answer as it arrived; its digest is the announced one.
+struct Delivery {
+  v1::Answer head;
+  Bytes bytes;
+};
+
+/// Who a peer is, as far as its connection proves it.
+struct Peer {
+  std::string address;
+  std::optional<ClientId> id;  ///< by certificate; absent where the server does without
+  std::string name;
+};
+
+class Session;
+
+/// What a session tells its hub; calls come from the transport's threads, never two at once for one session.
+class SessionEvents {
+ public:
+  virtual ~SessionEvents() = default;
+  /// A client that says who it is. Returns its Welcome, or throws what it is refused with.
+  [[nodiscard]] virtual v1::Welcome greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) = 0;
+  virtual void deliver(Session& session, Delivery delivery) = 0;
+  virtual void refused(v1::Reason reason) = 0;  ///< for the count
+  virtual void left(Session& session) = 0;
+};
+
+/// What a peer is refused with: the stream ends with these.
+struct Refusal {
+  v1::Reason reason = v1::REASON_UNSPECIFIED;
+  std::string text;
+  double retry_seconds = 0;
+};
+
+/**
+ * The server's end of one connection, without the network: frames in, frames out. The transport calls `receive` for
+ * each frame and writes what `next` gives whenever it can; `wake` tells it that there is something to write.
+ */
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  struct Limits {
+    std::uint64_t largest = 0;  ///< bytes of an answer
+    Clock::duration transfer_base{};
+    double bytes_per_second = 65536;
+  };
+
+  Session(SessionEvents& events, Peer peer, Limits limits, std::string nonce, std::function<void()> wake);
+
+  // ---- the transport's side ----
+  void receive(const v1::ClientFrame& frame);
+  /// The next frame to write; absent where there is none now.
+  [[nodiscard]] std::optional<v1::ServerFrame> next();
+  /// Whether nothing will follow what `next` still has.
+  [[nodiscard]] bool closing() const;
+  /// The connection is gone.
+  void disconnected();
+
+  // ---- the hub's side; from any thread ----
+  void give(const v1::Task& task, Parcel parcel);
+  void tell(const v1::Verdict& verdict);
+  void tell_committed(Round round);
+  /// Says goodbye; what is queued before it is still sent, but for tasks.
+  void close(const Refusal& refusal);
+  [[nodiscard]] Clock::time_point last_heard() const;
+  /// Whether something has been on its way for longer than its size allows.
+  [[nodiscard]] bool overdue(Clock::time_point now) const;
+
+  [[nodiscard]] const Peer& peer() const { return peer_; }
+  /// Who the client is; set when it was greeted.
+  [[nodiscard]] std::optional<ClientId> client() const;
+  void identify(ClientId client);
+
+ private:
+  struct Outgoing {
+    v1::ServerFrame frame;
+    Parcel parcel = {};
+    std::size_t sent = 0;  ///< bytes of the parcel
+    Clock::time_point began = {};
+  };
+  struct Incoming {
+    Delivery delivery;
+    Clock::time_point began = {};
+  };
+
+  void handle(const v1::ClientFrame& frame);
+  /// Both return an answer that is whole now.
+  [[nodiscard]] std::optional<Delivery> begin_answer(const v1::Answer& head);
+  [[nodiscard]] std::optional<Delivery> take_piece(const v1::Piece& piece);
+  void deliver(Delivery delivery);
+  void check_freshness(const v1::ClientFrame& frame);
+  void push(v1::ServerFrame frame, Parcel parcel = {});
+  [[nodiscard]] Clock::duration allowance(std::size_t bytes) const;
+
+  SessionEvents& events_;
+  const Peer peer_;
+  const Limits limits_;
+  const std::string nonce_;
+  const std::function<void()> wake_;
+  mutable std::mutex mutex_;
+  std::optional<ClientId> client_;
+  bool greeted_ = false;
+  bool closing_ = false;
+  std::uint64_t received_ = 0;
+  std::uint64_t numbered_ = 0;  ///< frames given a number so far
+  std::deque<Outgoing> outbox_;
+  std::optional<Incoming> incoming_;
+  Clock::time_point last_heard_ = Clock::now();
+};
+
+}  // namespace feroma::net

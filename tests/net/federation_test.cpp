@@ -1,0 +1,55 @@
+// A server and its clients in one process, without a network between them.
+#include "tests/net/federation_fixture.h"
+
+namespace feroma::net::test {
+namespace {
+
+class Federated : public FederationTest {
+ protected:
+  /// A whole federation over pipes.
+  std::map<std::string, Bytes> federated(const FederationPlan& plan) {
+    Coordinator coordinator(plan, stop);
+    std::vector<std::jthread> clients;
+    for (int id = 0; id < plan.experiment.scenario.clients; ++id) {
+      clients.emplace_back([this, id, &coordinator] {
+        steps += live(static_cast<std::uint32_t>(id), [&] { return std::make_unique<Pipe>(coordinator.hub()); });
+      });
+    }
+    coordinator.run();
+    clients.clear();
+    return models_in(plan.state / "results");
+  }
+
+  void expect_the_simulators_bits(std::string_view name) {
+    const bool warms_up = name == "feroma" || name == "fedavg-ft";
+    const Experiment what = experiment(fmt::format("name = '{}'\n{}", name, warms_up ? "warmup_rounds = 2" : ""));
+    const auto expected = simulated(what);
+    EXPECT_FALSE(expected.empty() && name != "local") << name;
+    std::filesystem::remove_all(folder / "server");
+    for (int id = 0; id < what.scenario.clients; ++id) {
+      std::filesystem::remove_all(folder / fmt::format("client-{}", id));
+    }
+    EXPECT_TRUE(federated(plan(what)) == expected) << name;
+  }
+
+  std::atomic<int> steps = 0;
+};
+
+TEST_F(Federated, GivesTheBitsOfTheSimulator) {
+  expect_the_simulators_bits("feroma");
+  expect_the_simulators_bits("scaffold");  // whose clients remember
+}
+
+class FederatedSlow : public Federated {};
+
+// Every method whose clients depend on what they are sent alone; a pool of everybody's data is no federation.
+TEST_F(FederatedSlow, EveryAlgorithmGivesTheBitsOfTheSimulator) {
+  for (const AlgorithmEntry& entry : known_algorithms()) {
+    if (entry.name != "centralised") {
+      expect_the_simulators_bits(entry.name);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace feroma::net::test
