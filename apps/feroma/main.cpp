@@ -17,6 +17,12 @@
 namespace feroma::cli {
 namespace {
 
+#ifdef FEROMA_NET
+constexpr bool kHasNetwork = true;
+#else
+constexpr bool kHasNetwork = false;
+#endif
+
 std::string version_text() {
   const BuildInfo info = build_info();
   const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
@@ -24,6 +30,7 @@ std::string version_text() {
   text += info.commit.empty() ? "" : fmt::format(" (commit {})", info.commit);
   text += fmt::format("\nengines: native{}", engine_available(EngineKind::torch) ? ", torch" : "");
   text += fmt::format("\ndownloads (libcurl): {}", yes_no(info.downloads));
+  text += fmt::format("\nnetwork (gRPC): {}", yes_no(kHasNetwork));
   text += fmt::format("\ncompiler: {}", info.compiler);
   text += fmt::format("\nSIMD target: {} (of {})", name_of(simd_target()), simd_target_names());
   return text;
@@ -59,6 +66,10 @@ int run_app(int argc, char** argv) {
   add_list_command(app);
   add_bench_command(app);
   add_privacy_command(app);
+#ifdef FEROMA_NET
+  add_server_command(app);
+  add_client_command(app);
+#endif
 
   log_to_stderr(/*verbose=*/false);
   try {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -16,19 +15,11 @@
 #include "feroma/core/simd.h"
 #include "feroma/report/console.h"
 #include "feroma/report/summary.h"
+#include "interrupt.h"
 #include "progress.h"
 
 namespace feroma::cli {
 namespace {
-
-/// Set by Ctrl-C; the run saves and ends with exit code 3. A second Ctrl-C ends it at once.
-std::atomic<bool> stop_requested = false;
-
-void request_stop(int) {
-  stop_requested = true;
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
 
 struct RunArguments {
   ConfigArguments config;
@@ -95,11 +86,10 @@ void run(const RunArguments& arguments) {
       arguments.resume ? Existing::resume : (arguments.overwrite ? Existing::overwrite : Existing::refuse);
   options.threads = threads;
   options.observer = progress.observer();
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
+  const std::atomic<bool>& stop = stop_on_interrupt();
   std::vector<ResultRecord> results;
   try {
-    results = run_experiment(experiment, options, stop_requested);
+    results = run_experiment(experiment, options, stop);
   } catch (const Error& error) {
     progress.clear();
     if (error.code() == ErrorCode::interrupted) {

@@ -34,19 +34,6 @@ std::shared_ptr<const Dataset> checked_dataset(std::shared_ptr<const Dataset> da
   return dataset;
 }
 
-/// Gray pictures become colour pictures in every distribution of a shift that turns or tints, also where it does not.
-SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
-  if (changes_pictures(options.shift)) {
-    require(stored.height == stored.width, ErrorCode::unsupported,
-            "[federation] shift {} needs square pictures, got {}x{}", name_of(options.shift), stored.height,
-            stored.width);
-    require(stored.channels == 1 || stored.channels == 3, ErrorCode::unsupported,
-            "[federation] shift {} needs 1 or 3 channels, got {}", name_of(options.shift), stored.channels);
-    stored.channels = 3;
-  }
-  return stored;
-}
-
 std::shared_ptr<const Schedule> schedule_for(const Dataset& dataset, const ScenarioOptions& options, const Rng& rng) {
   Schedule schedule = make_schedule(options, dataset.classes, rng, static_cast<int>(dataset.domain_names.size()));
   if (options.shift == Shift::natural_id && !same_owners(dataset)) {
@@ -86,6 +73,18 @@ SampleRows pick_rows(const SampleRows& rows, const std::vector<std::uint32_t>& p
 }
 
 }  // namespace
+
+SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
+  if (changes_pictures(options.shift)) {
+    require(stored.height == stored.width, ErrorCode::unsupported,
+            "[federation] shift {} needs square pictures, got {}x{}", name_of(options.shift), stored.height,
+            stored.width);
+    require(stored.channels == 1 || stored.channels == 3, ErrorCode::unsupported,
+            "[federation] shift {} needs 1 or 3 channels, got {}", name_of(options.shift), stored.channels);
+    stored.channels = 3;
+  }
+  return stored;
+}
 
 Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options, Inputs inputs)
     : dataset_(checked_dataset(std::move(dataset), options)),

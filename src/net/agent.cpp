@@ -34,6 +34,22 @@ void check_privacy(const PrivacyOptions& own, const PrivacyOptions& job) {
   needs(job.delta_total <= own.delta_total, "delta_total", own.delta_total, job.delta_total);
 }
 
+/// What of a server's config concerns its clients. Data and instruction set are the client's own: all vector widths
+/// give the same bits.
+Settings own_part(const Settings& config) {
+  Settings part;
+  for (const auto& [key, setting] : config) {
+    const bool is_scenario = key.starts_with("scenario.");
+    const bool shared = key == "scenario.seed" || key == "scenario.rounds" || key == "scenario.clients";
+    const bool others = key.starts_with("membership.") || key.starts_with("attack.") || key == "training.simd" ||
+                        key == "privacy.ledger";
+    if (!others && (!is_scenario || shared)) {
+      part[key] = setting;
+    }
+  }
+  return part;
+}
+
 void fill(v1::Score& score, const Tally& tally) {
   score.set_loss(tally.loss());
   score.set_accuracy(tally.accuracy());
@@ -117,13 +133,16 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
   if (work_ != nullptr) {
     return;  // the server holds clients to their job, so it is the same one
   }
-  Experiment experiment = read_experiment(parse_settings(welcome.config(), "the server's config"));
+  Experiment experiment = read_experiment(own_part(parse_settings(welcome.config(), "the server's config")));
   require(experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "the server's config must have one algorithm, got {}", experiment.algorithms.size());
   check_privacy(options_.privacy, experiment.privacy);
   const ModelSpec model = experiment.model(data_.shape(), data_.classes());
   const Rng rng(static_cast<std::uint64_t>(experiment.scenario.seed));
   const ParametersPtr initial = share(initialise(model, rng.derive("init")));
+  require(layout_digest(initial->layout()) == welcome.layout(), ErrorCode::unsupported,
+          "this client's samples are {}x{}x{} of {} classes, the federation's model is for others",
+          data_.shape().channels, data_.shape().height, data_.shape().width, data_.classes());
   std::unique_ptr<Algorithm> algorithm = experiment.algorithms.front().make();
   ServerContext context = make_server_context(experiment, model, initial, rng);
   context.rounds = experiment.scenario.rounds;

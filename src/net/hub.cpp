@@ -118,6 +118,7 @@ v1::Welcome Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello&
   welcome.set_heartbeat_seconds(options_.heartbeat_seconds * options_.clock);
   welcome.set_largest(largest_);
   welcome.set_id(to_index(client));
+  welcome.set_layout(layout_digest(*job_.layout));
   lock.unlock();
   if (old != nullptr) {
     old->close({v1::TWICE, "the same client came again", 0});
@@ -386,7 +387,7 @@ void Hub::sweep() {
   }
   for (const auto& session : gone) {
     refused(v1::TOO_SLOW);
-    session->close({v1::TOO_SLOW, "not heard, or too slow", 0.5});
+    session->abort({v1::TOO_SLOW, "not heard, or too slow", 0.5});
   }
 }
 

@@ -225,6 +225,20 @@ void Session::close(const Refusal& refusal) {
   wake_();
 }
 
+void Session::abort(const Refusal& refusal) {
+  close(refusal);
+  {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+  }
+  wake_();
+}
+
+bool Session::aborted() const {
+  const std::lock_guard lock(mutex_);
+  return aborted_;
+}
+
 Clock::time_point Session::last_heard() const {
   const std::lock_guard lock(mutex_);
   return last_heard_;

@@ -91,6 +91,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void tell_committed(Round round);
   /// Says goodbye; what is queued before it is still sent, but for tasks.
   void close(const Refusal& refusal);
+  /// Ends the connection without waiting for the other side to read.
+  void abort(const Refusal& refusal);
+  [[nodiscard]] bool aborted() const;
   [[nodiscard]] Clock::time_point last_heard() const;
   /// Whether something has been on its way for longer than its size allows.
   [[nodiscard]] bool overdue(Clock::time_point now) const;
@@ -130,6 +133,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<ClientId> client_;
   bool greeted_ = false;
   bool closing_ = false;
+  bool aborted_ = false;
   std::uint64_t received_ = 0;
   std::uint64_t numbered_ = 0;  ///< frames given a number so far
   std::deque<Outgoing> outbox_;

@@ -31,6 +31,9 @@ struct TestShard {
   View few_labels;  ///< labelled samples from outside the client's own share, used only to choose a model
 };
 
+/// What samples of a dataset look like to a scenario's clients: tints make gray pictures coloured.
+[[nodiscard]] SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options);
+
 /// Whether inputs are shown as they are stored, or every channel with mean 0 and spread 1 over the training data.
 enum class Inputs { as_stored, standardised };
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "feroma/net/server_options.h"
@@ -20,6 +21,33 @@ struct FederationPlan {
   ServerOptions server;
   std::filesystem::path state;
   std::function<void(const RoundRecord&, int rounds)> round_finished = {};  ///< for people
+};
+
+/// Reads a server's config: a scenario file of which seed, rounds and clients count, with one algorithm and a [server]
+/// table. The caller adds where the state is kept.
+[[nodiscard]] FederationPlan read_federation_plan(const Settings& settings);
+
+/// Where a server listens, and how clients prove who they are.
+struct ListenOptions {
+  std::string address = "127.0.0.1:7443";  ///< port 0 takes a free one
+  std::filesystem::path certificates;      ///< folder of `feroma cert`; empty: no encryption, on loopback only
+};
+
+/// A federation's server. The constructor opens its state and begins to listen; clients may come from then on.
+class FederationServer {
+ public:
+  FederationServer(const FederationPlan& plan, const ListenOptions& listen, const std::atomic<bool>& stop);
+  ~FederationServer();
+  FederationServer(const FederationServer&) = delete;
+  FederationServer& operator=(const FederationServer&) = delete;
+
+  [[nodiscard]] int port() const;
+  /// Plays every round that is left; an `interrupted` error when it is told to stop.
+  void run();
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace feroma

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <string>
+
 #include "feroma/core/options.h"
 
 namespace feroma {
 
 /// The `[server]` table: when rounds begin and end, and how long anybody is waited for.
 struct ServerOptions {
+  std::string input;
+  int classes = 0;
+  bool multi_label = false;
   int min_clients = 2;
   double quorum = 0.8;
   double grace_seconds = 5;
@@ -19,6 +24,10 @@ struct ServerOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
+    visit("input", self.input, anything(),
+          "clients' samples, channels x height x width; empty: as the scenario's dataset");
+    visit("classes", self.classes, at_least(0), "labels that samples may have; 0: as the scenario's dataset");
+    visit("multi_label", self.multi_label, anything(), "samples may have several labels, or none");
     visit("min_clients", self.min_clients, at_least(1), "clients that must be there before a round begins");
     visit("quorum", self.quorum, between(0.01, 1), "share of a round's clients whose answers are enough");
     visit("grace_seconds", self.grace_seconds, at_least(0), "how long the others are waited for once there are enough");

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "feroma/net/client_data.h"
+#include "feroma/privacy/options.h"
+
+namespace feroma {
+
+/// How a client reaches its federation, and where it keeps what it must not lose.
+struct ClientPlan {
+  std::string server = "127.0.0.1:7443";
+  std::filesystem::path authority;    ///< the federation's ca.pem; empty: no encryption, on loopback only
+  std::filesystem::path certificate;  ///< its own, and the key to it
+  std::filesystem::path key;
+  std::filesystem::path state;
+  std::uint32_t id = 0;         ///< claimed where there are no certificates
+  PrivacyOptions privacy = {};  ///< the least that this client asks for
+  double connect_seconds = 5;
+  double first_pause_seconds = 0.5;  ///< between connections; doubles up to the longest, with full jitter
+  double longest_pause_seconds = 20;
+  std::function<void(const std::string&)> note = {};  ///< what happens, for people
+};
+
+/// Works for the federation until it is finished; lost connections are made again. What the server or the client cannot
+/// agree to is an error that says so, and being told to stop an `interrupted` one.
+void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool>& stop);
+
+}  // namespace feroma

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "net/hub.h"
+
+namespace feroma::net {
+
+/// Lets clients reach a hub over gRPC. Threads do not grow with clients.
+class GrpcServer {
+ public:
+  /// Listens at `address`; `certificates` is a folder of `feroma cert`, or empty for plain text, which is refused on
+  /// anything but loopback.
+  GrpcServer(Hub& hub, const std::string& address, const std::filesystem::path& certificates);
+  /// Gives connections a moment to end by themselves.
+  ~GrpcServer();
+
+  [[nodiscard]] int port() const;
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace feroma::net

@@ -1,0 +1,108 @@
+#include "net/train_stream.h"
+
+namespace feroma::net {
+
+Scribe::Scribe() : thread_([this] { write(); }) {}
+
+Scribe::~Scribe() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  noted_.notify_all();
+}
+
+void Scribe::note(std::weak_ptr<TrainStream> stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    notes_.push_back(std::move(stream));
+  }
+  noted_.notify_one();
+}
+
+void Scribe::write() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    noted_.wait(lock, [this] { return ending_ || !notes_.empty(); });
+    if (notes_.empty()) {
+      return;
+    }
+    const std::shared_ptr<TrainStream> stream = notes_.front().lock();
+    notes_.pop_front();
+    lock.unlock();
+    if (stream != nullptr) {
+      stream->advance();
+    }
+    lock.lock();
+  }
+}
+
+TrainStream* TrainStream::open(Hub& hub, Scribe& scribe, grpc::CallbackServerContext& context, Peer peer) {
+  const std::shared_ptr<TrainStream> stream(new TrainStream(context));
+  stream->self_ = stream;
+  stream->session_ =
+      hub.connect(std::move(peer), [&scribe, weak = std::weak_ptr<TrainStream>(stream)] { scribe.note(weak); });
+  stream->StartRead(&stream->incoming_);
+  return stream.get();
+}
+
+void TrainStream::advance() {
+  bool write = false;
+  bool finish = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_->aborted()) {
+      context_.TryCancel();
+    }
+    if (writing_ || finished_) {
+      return;
+    }
+    std::optional<v1::ServerFrame> next = broken_ ? std::nullopt : session_->next();
+    if (next) {
+      outgoing_ = std::move(*next);
+      write = writing_ = true;
+    } else if (broken_ || session_->closing()) {
+      finish = finished_ = true;
+    }
+  }
+  if (write) {
+    StartWrite(&outgoing_);
+  } else if (finish) {
+    Finish(grpc::Status::OK);
+  }
+}
+
+void TrainStream::OnReadDone(bool ok) {
+  if (!ok) {
+    OnCancel();
+    return;
+  }
+  session_->receive(incoming_);
+  incoming_.Clear();
+  StartRead(&incoming_);
+}
+
+void TrainStream::OnWriteDone(bool ok) {
+  {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    broken_ = broken_ || !ok;
+  }
+  advance();
+}
+
+void TrainStream::OnCancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+  }
+  advance();
+}
+
+void TrainStream::OnDone() {
+  session_->disconnected();
+  // The scribe may be about to write; whoever holds the object last destroys it.
+  const std::shared_ptr<TrainStream> last = std::move(self_);
+}
+
+}  // namespace feroma::net
