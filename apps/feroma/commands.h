@@ -15,6 +15,7 @@ void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_privacy_command(CLI::App& app);
 // Only in builds with the network.
+void add_cert_command(CLI::App& app);
 void add_server_command(CLI::App& app);
 void add_client_command(CLI::App& app);
 /// Part of `feroma data`.

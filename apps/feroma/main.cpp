@@ -67,6 +67,7 @@ int run_app(int argc, char** argv) {
   add_bench_command(app);
   add_privacy_command(app);
 #ifdef FEROMA_NET
+  add_cert_command(app);
   add_server_command(app);
   add_client_command(app);
 #endif

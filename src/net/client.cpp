@@ -22,19 +22,34 @@ class GrpcLink final : public net::ServerLink {
   explicit GrpcLink(const std::shared_ptr<grpc::Channel>& channel)
       : stub_(v1::Federation::NewStub(channel)), stream_(stub_->Train(&context_)) {}
 
-  ~GrpcLink() override {
-    context_.TryCancel();
-    static_cast<void>(stream_->Finish());
+  ~GrpcLink() override { static_cast<void>(end()); }
+
+  /// Ends the connection and tells what the server had to say about it.
+  grpc::Status end() {
+    if (!ended_) {
+      if (!read_all_) {
+        context_.TryCancel();  // what was read to its end has a reason that must not be overwritten
+      }
+      status_ = stream_->Finish();
+      ended_ = true;
+    }
+    return status_;
   }
 
   bool send(const v1::ClientFrame& frame) override { return stream_->Write(frame); }
-  bool receive(v1::ServerFrame& frame) override { return stream_->Read(&frame); }
+  bool receive(v1::ServerFrame& frame) override {
+    read_all_ = !stream_->Read(&frame);
+    return !read_all_;
+  }
   void cancel() override { context_.TryCancel(); }
 
  private:
   std::unique_ptr<v1::Federation::Stub> stub_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::ClientFrame, v1::ServerFrame>> stream_;
+  std::atomic<bool> read_all_ = false;
+  bool ended_ = false;
+  grpc::Status status_;
 };
 
 std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ClientPlan& plan) {
@@ -101,6 +116,10 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
       ending = agent.serve(link);
       if (agent.steps() > before) {
         backoff.reset();
+      }
+      const grpc::Status status = link.end();
+      if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) {
+        ending = {v1::UNKNOWN_CLIENT, status.error_message(), 0};
       }
     }
     if (ending.reason == v1::FINISHED) {

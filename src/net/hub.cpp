@@ -80,13 +80,11 @@ std::shared_ptr<Session> Hub::connect(Peer peer, std::function<void()> wake) {
 }
 
 ClientId Hub::identity(const Session& session, const v1::Hello& hello) const {
-  if (session.peer().id) {
-    return *session.peer().id;
+  const std::uint32_t id = session.peer().id ? to_index(*session.peer().id) : hello.id();
+  if (id >= job_.clients) {
+    throw Refusal{v1::UNKNOWN_CLIENT, fmt::format("a client's id must be below {}, got {}", job_.clients, id)};
   }
-  if (hello.id() >= job_.clients) {
-    throw Refusal{v1::UNKNOWN_CLIENT, fmt::format("a client's id must be below {}, got {}", job_.clients, hello.id())};
-  }
-  return static_cast<ClientId>(hello.id());
+  return static_cast<ClientId>(id);
 }
 
 void Hub::check_hello(const v1::Hello& hello) const {
@@ -238,6 +236,11 @@ std::vector<ClientId> Hub::present() const {
   return clients;
 }
 
+std::size_t Hub::connections() const {
+  const std::lock_guard lock(mutex_);
+  return sessions_.size() + strangers_.size();
+}
+
 void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until) {
   require(!stop_, ErrorCode::interrupted, "the server was told to stop");
   changed_.wait_until(lock, std::min(until, Clock::now() + kGlance));
@@ -367,6 +370,12 @@ void Hub::dismiss(const Refusal& refusal) {
   }
   for (const auto& session : all) {
     session->close(refusal);
+  }
+}
+
+void Hub::sever() {
+  for (const auto& session : everybody()) {
+    session->abort({v1::SHUTTING_DOWN, "", 1});
   }
 }
 

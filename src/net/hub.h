@@ -41,6 +41,8 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::shared_ptr<Session> connect(Peer peer, std::function<void()> wake);
 
   [[nodiscard]] std::vector<ClientId> present() const;
+  /// Connections of any kind, those without a greeting included.
+  [[nodiscard]] std::size_t connections() const;
   /// Waits until all of `wanted` are there or the time is over, and returns those that are; an `interrupted` error when
   /// the server is to stop.
   [[nodiscard]] std::vector<ClientId> await(std::span<const ClientId> wanted, double seconds);
@@ -59,6 +61,8 @@ class Hub final : public ClientPool, public SessionEvents {
   void announce(Round round);
   /// Says goodbye to everybody.
   void dismiss(const Refusal& refusal);
+  /// Ends every connection without a word, as a server that dies does.
+  void sever();
   /// Gives up on who was not heard or is too slow; called now and then.
   void sweep();
   [[nodiscard]] Traffic traffic() const;

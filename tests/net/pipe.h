@@ -37,7 +37,7 @@ class Pipe final : public ServerLink {
   bool receive(v1::ServerFrame& frame) override {
     std::unique_lock lock(mutex_);
     for (;;) {
-      if (cut_) {
+      if (cut_ || session_->aborted()) {
         return false;
       }
       lock.unlock();
