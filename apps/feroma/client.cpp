@@ -17,16 +17,41 @@ namespace {
 struct ClientArguments {
   ConfigArguments config;
   ClientPlan plan;
+  std::string data;
   bool insecure = false;
 };
 
-void work(ClientArguments arguments) {
-  require(arguments.insecure != !arguments.plan.authority.empty(), ErrorCode::invalid_config,
-          "a client needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
+/// The client's own wishes: of its file only [privacy] counts.
+PrivacyOptions own_privacy(const Settings& settings) {
+  PrivacyOptions privacy;
+  Problems problems;
+  SettingsReader reader(settings, problems);
+  reader.read(privacy, "privacy");
+  reader.reject_unknown();
+  privacy.check(problems);
+  problems.locate(settings);
+  problems.raise();
+  return privacy;
+}
+
+std::unique_ptr<ClientData> data_of(const ClientArguments& arguments, ClientPlan& plan) {
+  if (!arguments.data.empty()) {
+    plan.privacy = arguments.config.file.empty() ? PrivacyOptions{} : own_privacy(load_config(arguments.config));
+    return folder_client_data(arguments.data, plan.state);
+  }
+  require(!arguments.config.file.empty(), ErrorCode::invalid_config,
+          "a client needs --data FOLDER, or a scenario of which it plays one client");
   // The server's own file will do: what is about serving does not concern a client.
   const Experiment experiment = read_federation_plan(load_config(arguments.config)).experiment;
-  ClientPlan plan = arguments.plan;
   plan.privacy = experiment.privacy;
+  return scenario_client_data(std::shared_ptr<const Federation>(make_federation(experiment)),
+                              static_cast<ClientId>(plan.id));
+}
+
+void work(const ClientArguments& arguments) {
+  require(arguments.insecure != !arguments.plan.authority.empty(), ErrorCode::invalid_config,
+          "a client needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
+  ClientPlan plan = arguments.plan;
   plan.note = [](const std::string& text) {
     fmt::print("{}\n", text);
     std::fflush(stdout);
@@ -34,8 +59,7 @@ void work(ClientArguments arguments) {
   if (plan.state.empty()) {
     plan.state = fmt::format("client-{}", plan.id);
   }
-  const std::unique_ptr<ClientData> data = scenario_client_data(
-      std::shared_ptr<const Federation>(make_federation(experiment)), static_cast<ClientId>(plan.id));
+  const std::unique_ptr<ClientData> data = data_of(arguments, plan);
   run_client(plan, *data, stop_on_interrupt());
 }
 
@@ -44,16 +68,23 @@ void work(ClientArguments arguments) {
 void add_client_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("client", "Take part in a federation with one client's data");
   auto arguments = std::make_shared<ClientArguments>();
-  add_config_options(*command, arguments->config);
+  command->add_option("CONFIG", arguments->config.file,
+                      "Without --data a scenario, of which this is one client; with it the client's own [privacy]");
+  command->add_option("--set", arguments->config.overrides, "Override a key (repeatable)")->allow_extra_args(false);
+  command->add_option("--data", arguments->data,
+                      "Folder of the client's own data (docs/data.md); may change meanwhile");
   command->add_option("--server", arguments->plan.server, "Address and port of the server")->capture_default_str();
-  command->add_option("--client", arguments->plan.id, "Which client of the scenario this is")->capture_default_str();
+  command->add_option("--client", arguments->plan.id, "Which client this is; certificates say it themselves")
+      ->capture_default_str();
   command->add_option("--state", arguments->plan.state, "Folder of what must not be lost (default: client-<number>)");
   CLI::Option* authority = command->add_option("--ca", arguments->plan.authority, "The federation's ca.pem");
   command->add_option("--cert", arguments->plan.certificate, "This client's certificate")->needs(authority);
   command->add_option("--key", arguments->plan.key, "The key to it")->needs(authority);
   command->add_flag("--insecure", arguments->insecure, "No certificates and no encryption: loopback only")
       ->excludes(authority);
-  command->footer("Example:\n  feroma client configs/federation.toml --client 3 --insecure");
+  command->footer(
+      "Example:\n  feroma client --data ./visits --server fed.example.org:7443 --ca ca.pem --cert a.pem --key a.key\n"
+      "  feroma client configs/federation.toml --client 3 --insecure");
   command->callback([arguments] { work(*arguments); });
 }
 

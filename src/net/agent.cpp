@@ -25,13 +25,23 @@ void check_privacy(const PrivacyOptions& own, const PrivacyOptions& job) {
     require(holds, ErrorCode::unsupported, "[privacy] this client asks for {} {} or stricter, the federation has {}",
             key, wanted, got);
   };
+  if (own.mode == PrivacyMode::off) {
+    return;
+  }
+  needs(job.mode == own.mode || job.guarded(), "mode", name_of(own.mode), name_of(job.mode));
   if (!own.guarded()) {
     return;
   }
-  needs(job.guarded() && (own.mode == PrivacyMode::gaussian || job.mode == own.mode), "mode", name_of(own.mode),
-        name_of(job.mode));
+  needs(own.mode == PrivacyMode::gaussian || job.mode == own.mode, "mode", name_of(own.mode), name_of(job.mode));
   needs(job.epsilon_total <= own.epsilon_total, "epsilon_total", own.epsilon_total, job.epsilon_total);
-  needs(job.delta_total <= own.delta_total, "delta_total", own.delta_total, job.delta_total);
+  needs(job.mode == PrivacyMode::pure || job.delta_total <= own.delta_total, "delta_total", own.delta_total,
+        job.delta_total);
+  needs(own.versions_disjoint || !job.versions_disjoint, "versions_disjoint", own.versions_disjoint,
+        job.versions_disjoint);
+  needs(own.neighbours == job.neighbours || own.neighbours == Neighbours::add_remove, "neighbours",
+        name_of(own.neighbours), name_of(job.neighbours));
+  needs(own.calibration == job.calibration || own.calibration == Calibration::analytic, "calibration",
+        name_of(own.calibration), name_of(job.calibration));
 }
 
 /// What of a server's config concerns its clients. Data and instruction set are the client's own: all vector widths
@@ -83,6 +93,10 @@ struct Agent::Inbox {
   void push(Item item) {
     {
       const std::lock_guard lock(mutex);
+      if (std::holds_alternative<Job>(item) || std::holds_alternative<v1::Committed>(item)) {
+        // The server has gone on: what it asked before is of no use to it any more.
+        std::erase_if(items, [](const Item& old) { return std::holds_alternative<Job>(old); });
+      }
       items.push_back(std::move(item));
     }
     arrived.notify_one();
@@ -137,6 +151,8 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
   require(experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "the server's config must have one algorithm, got {}", experiment.algorithms.size());
   check_privacy(options_.privacy, experiment.privacy);
+  require(!experiment.has_script_model(), ErrorCode::unsupported,
+          "the federation's model is a file; this client loads none that a server names");
   const ModelSpec model = experiment.model(data_.shape(), data_.classes());
   const Rng rng(static_cast<std::uint64_t>(experiment.scenario.seed));
   const ParametersPtr initial = share(initialise(model, rng.derive("init")));
@@ -235,7 +251,7 @@ void Agent::read_frames(ServerLink& link, Inbox& inbox) const {
     }
     if (frame.has_task()) {
       job = Inbox::Job{frame.task(), {}};
-      if (job->task.size() == 0 || job->task.size() > largest) {
+      if (job->task.size() == 0 || job->task.size() > largest || job->task.round() < 1 || job->task.phase() < 0) {
         lost.text =
             fmt::format("the server announced a task of {} bytes, at most {} are read", job->task.size(), largest);
         break;
@@ -278,7 +294,10 @@ Ending Agent::serve(ServerLink& link) {
   if (first.has_goodbye()) {
     return {first.goodbye().reason(), first.goodbye().text(), first.goodbye().retry_seconds()};
   }
-  if (!first.has_welcome() || first.counter() != 1 || first.session().size() != 16) {
+  const v1::Welcome& welcome = first.welcome();
+  const bool sensible =
+      welcome.committed() >= 0 && welcome.heartbeat_seconds() > 0 && welcome.heartbeat_seconds() < 3600;
+  if (!first.has_welcome() || first.counter() != 1 || first.session().size() != 16 || !sensible) {
     return {v1::MALFORMED, "the server does not speak this protocol", 0};
   }
   session_ = first.session();

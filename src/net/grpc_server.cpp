@@ -1,6 +1,5 @@
 #include "net/grpc_server.h"
 
-#include <fmt/ranges.h>
 #include <grpcpp/grpcpp.h>
 
 #include "feroma/core/error.h"
@@ -20,7 +19,7 @@ constexpr int kLargestFrame = static_cast<int>(kPieceSize) + (4 << 10);
 /// Ends a stream before it begins.
 class RefusedStream final : public grpc::ServerBidiReactor<v1::ClientFrame, v1::ServerFrame> {
  public:
-  explicit RefusedStream(const std::string& reason) { Finish({grpc::StatusCode::UNAUTHENTICATED, reason}); }
+  explicit RefusedStream(const grpc::Status& status) { Finish(status); }
   void OnDone() override { delete this; }
 };
 
@@ -28,9 +27,10 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
   if (certificates.empty()) {
     return grpc::InsecureServerCredentials();
   }
-  const std::vector<std::string> problems = check_certificates(certificates);
-  require(problems.empty(), ErrorCode::invalid_config, "{}: {}", certificates.string(),
-          problems.empty() ? "" : fmt::format("{}", fmt::join(problems, "; ")));
+  // A certificate that is about to expire must not keep a server from starting again; what TLS cannot use, it refuses.
+  for (const std::string& problem : check_certificates(certificates)) {
+    log::warning("{}: {}", certificates.string(), problem);
+  }
   grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = read_text(authority_files(certificates).certificate);
   const CertificateFiles own = server_files(certificates);
@@ -53,7 +53,10 @@ class Service final : public v1::Federation::CallbackService {
       } catch (const Error& error) {
         log::warning("{}: refused: {}", peer.address, error.what());
         hub_.refused(v1::UNKNOWN_CLIENT);
-        return new RefusedStream(error.what());
+        // A list that cannot be read just now is the server's trouble, not the client's.
+        return new RefusedStream(error.code() == ErrorCode::unsupported
+                                     ? grpc::Status(grpc::StatusCode::UNAUTHENTICATED, error.what())
+                                     : grpc::Status(grpc::StatusCode::UNAVAILABLE, "come again"));
       }
     }
     return TrainStream::open(hub_, scribe_, *context, std::move(peer));
@@ -63,11 +66,11 @@ class Service final : public v1::Federation::CallbackService {
   /// The list is read for each connection, so that whoever is revoked stays out from then on.
   [[nodiscard]] ClientEntry allowed_client(const grpc::AuthContext& context) const {
     const std::vector<grpc::string_ref> pem = context.FindPropertyValues("x509_pem_cert");
-    require(pem.size() == 1, ErrorCode::invalid_data, "a client must show one certificate");
+    require(pem.size() == 1, ErrorCode::unsupported, "a client must show one certificate");
     const std::string fingerprint = fingerprint_of_pem(std::string(pem.front().data(), pem.front().size()));
     const std::optional<ClientEntry> client = read_client_list(client_list_file(certificates_)).find(fingerprint);
-    require(client.has_value(), ErrorCode::invalid_data, "certificate {} is not on the list", fingerprint);
-    require(!client->revoked, ErrorCode::invalid_data, "the certificate of {} was revoked", client->name);
+    require(client.has_value(), ErrorCode::unsupported, "certificate {} is not on the list", fingerprint);
+    require(!client->revoked, ErrorCode::unsupported, "the certificate of {} was revoked", client->name);
     return *client;
   }
 

@@ -44,12 +44,12 @@ bool is_believable(const v1::Telemetry& telemetry) {
          is_score(telemetry.after());
 }
 
-v1::Verdict verdict_on(const v1::Answer& head, v1::Reason reason, std::string text = {}) {
+v1::Verdict verdict_on(const v1::Answer& head, v1::Reason reason, const std::string& text = {}) {
   v1::Verdict verdict;
   verdict.set_round(head.round());
   verdict.set_phase(head.phase());
   verdict.set_reason(reason);
-  verdict.set_text(std::move(text));
+  verdict.set_text(printable(text));
   return verdict;
 }
 
@@ -102,13 +102,10 @@ void Hub::check_hello(const v1::Hello& hello) const {
   }
 }
 
-v1::Welcome Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) {
+void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) {
   std::unique_lock lock(mutex_);
   check_hello(hello);
   const ClientId client = identity(*session, hello);
-  session->identify(client);
-  strangers_.erase(session);
-  std::shared_ptr<Session> old = std::exchange(sessions_[client], session);
   v1::Welcome welcome;
   welcome.set_job(job_.id);
   welcome.set_config(job_.config);
@@ -118,11 +115,25 @@ v1::Welcome Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello&
   welcome.set_id(to_index(client));
   welcome.set_layout(layout_digest(*job_.layout));
   lock.unlock();
+  session->identify(client);
+  // Once others can see the session they may give it a task, which must not overtake the welcome.
+  session->welcome(welcome);
+  lock.lock();
+  strangers_.erase(session);
+  const std::shared_ptr<Session> old = std::exchange(sessions_[client], session);
+  if (old != nullptr) {
+    strangers_.insert(old);  // until it has left, or is too slow to
+  }
+  const bool missed = committed_ != welcome.committed();
+  const Round committed = committed_;
+  lock.unlock();
+  if (missed) {
+    session->tell_committed(committed);
+  }
   if (old != nullptr) {
     old->close({v1::TWICE, "the same client came again", 0});
   }
   changed_.notify_all();
-  return welcome;
 }
 
 void Hub::left(Session& session) {
@@ -204,7 +215,7 @@ v1::Verdict Hub::judge(ClientId client, Delivery delivery) {
     v1::Verdict verdict = count_answer(client, head, std::move(outcome));
     if (verdict.reason() == v1::ACCEPTED) {
       verdict.set_reason(v1::UNBELIEVABLE);
-      verdict.set_text(error.what());
+      verdict.set_text(printable(error.what()));
     }
     return verdict;
   }
@@ -279,11 +290,14 @@ void Hub::pause(double seconds) {
 
 bool Hub::is_over(Clock::time_point began, std::optional<Clock::time_point>& enough) const {
   const auto now = Clock::now();
-  const std::size_t asked = exchange_->tasks.size();
-  const std::size_t answered = exchange_->outcomes.size();
-  if (answered == asked || now - began > scaled(options_.round_seconds)) {
+  const std::size_t heard = exchange_->outcomes.size();
+  if (heard == exchange_->tasks.size() || now - began > scaled(options_.round_seconds)) {
     return true;
   }
+  const auto answered = static_cast<std::size_t>(
+      std::count_if(exchange_->outcomes.begin(), exchange_->outcomes.end(),
+                    [](const auto& entry) { return std::holds_alternative<ClientAnswer>(entry.second.answer); }));
+  const std::size_t asked = exchange_->tasks.size() - (heard - answered);  // who failed is not waited for
   if (static_cast<double>(answered) >= options_.quorum * static_cast<double>(asked) && answered >= 2) {
     enough = enough.value_or(now);
     return now - *enough > scaled(options_.grace_seconds);
@@ -340,6 +354,13 @@ std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Roun
     }
   }
   exchange_.reset();
+  lock.unlock();
+  const auto answered = std::count_if(outcomes.begin(), outcomes.end(), [](const auto& entry) {
+    return std::holds_alternative<ClientAnswer>(entry.second.answer);
+  });
+  const auto needed = std::min<std::ptrdiff_t>(options_.min_answers, static_cast<std::ptrdiff_t>(outcomes.size()));
+  require(answered >= needed, ErrorCode::invalid_data, "round {}: {} of {} clients answered, {} are needed", round,
+          answered, outcomes.size(), needed);
   return outcomes;
 }
 

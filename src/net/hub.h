@@ -68,7 +68,7 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] Traffic traffic() const;
 
   // ---- SessionEvents ----
-  [[nodiscard]] v1::Welcome greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) override;
+  void greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) override;
   void deliver(Session& session, Delivery delivery) override;
   void refused(v1::Reason reason) override;
   void left(Session& session) override;
@@ -101,7 +101,7 @@ class Hub final : public ClientPool, public SessionEvents {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<ClientId, std::shared_ptr<Session>> sessions_;
-  std::set<std::shared_ptr<Session>> strangers_;  ///< connected, not yet greeted
+  std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted or no longer wanted
   std::optional<Exchange> exchange_;
   /// Held while an answer is checked: the algorithm must not change meanwhile.
   std::shared_mutex checking_;

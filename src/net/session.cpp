@@ -8,7 +8,6 @@
 namespace feroma::net {
 namespace {
 
-/// Text that a peer sent, fit for a log: short, one line, printable.
 constexpr std::size_t kLongestText = 200;
 
 }  // namespace
@@ -21,6 +20,13 @@ std::string digest_of(std::span<const std::byte> bytes) {
     raw.push_back(static_cast<char>(nibble(hex[i]) * 16 + nibble(hex[i + 1])));
   }
   return raw;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown(text.substr(0, kLongestText));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
 }
 
 Parcel make_parcel(Bytes bytes) {
@@ -44,6 +50,10 @@ void Session::receive(const v1::ClientFrame& frame) {
   } catch (const Refusal& refusal) {
     events_.refused(refusal.reason);
     close(refusal);
+  } catch (const std::exception& error) {
+    // Memory that could not be had, most likely. The transport must not see it: it would never end the stream.
+    events_.refused(v1::MALFORMED);
+    abort({v1::MALFORMED, printable(error.what()), 1});
   }
 }
 
@@ -61,19 +71,11 @@ void Session::check_freshness(const v1::ClientFrame& frame) {
 void Session::handle(const v1::ClientFrame& frame) {
   check_freshness(frame);
   switch (frame.kind_case()) {
-    case v1::ClientFrame::kHello: {
-      v1::ServerFrame answer;
-      *answer.mutable_welcome() = events_.greet(shared_from_this(), frame.hello());
-      {
-        const std::lock_guard lock(mutex_);
-        greeted_ = true;
-      }
-      push(std::move(answer));
-      return;
-    }
+    case v1::ClientFrame::kHello: events_.greet(shared_from_this(), frame.hello()); return;
     case v1::ClientFrame::kBeat: {
       v1::ServerFrame answer;
       answer.mutable_beat()->set_echo(frame.beat().echo());
+      drop_waiting([](const v1::ServerFrame& waiting) { return waiting.has_beat(); });
       push(std::move(answer));
       return;
     }
@@ -102,10 +104,7 @@ std::optional<Delivery> Session::begin_answer(const v1::Answer& head) {
     throw Refusal{v1::TOO_LARGE, fmt::format("an answer has at most {} bytes, got {}", limits_.largest, head.size())};
   }
   Delivery delivery{head, {}};
-  std::string& text = *delivery.head.mutable_failed();
-  text.resize(std::min(text.size(), kLongestText));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c == '\x7f'; }, ' ');
+  delivery.head.set_failed(printable(head.failed()));
   if (head.size() == 0) {
     return delivery;
   }
@@ -150,6 +149,11 @@ void Session::push(v1::ServerFrame frame, Parcel parcel) {
   wake_();
 }
 
+void Session::drop_waiting(const std::function<bool(const v1::ServerFrame&)>& which) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(outbox_, [&](const Outgoing& out) { return out.began == Clock::time_point() && which(out.frame); });
+}
+
 std::optional<v1::ServerFrame> Session::next() {
   const std::lock_guard lock(mutex_);
   if (outbox_.empty()) {
@@ -188,9 +192,20 @@ void Session::disconnected() {
   events_.left(*this);
 }
 
+void Session::welcome(const v1::Welcome& welcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    greeted_ = true;
+  }
+  v1::ServerFrame frame;
+  *frame.mutable_welcome() = welcome;
+  push(std::move(frame));
+}
+
 void Session::give(const v1::Task& task, Parcel parcel) {
   v1::ServerFrame frame;
   *frame.mutable_task() = task;
+  drop_waiting([](const v1::ServerFrame& waiting) { return waiting.has_task(); });
   push(std::move(frame), std::move(parcel));
 }
 
@@ -220,6 +235,7 @@ void Session::close(const Refusal& refusal) {
     frame.mutable_goodbye()->set_text(refusal.text);
     frame.mutable_goodbye()->set_retry_seconds(refusal.retry_seconds);
     outbox_.push_back({std::move(frame), {}});
+    incoming_.reset();
     closing_ = true;
   }
   wake_();

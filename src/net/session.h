@@ -26,6 +26,8 @@ struct Parcel {
   std::string digest;  ///< SHA-256, raw
 };
 [[nodiscard]] Parcel make_parcel(Bytes bytes);
+/// What a peer sent, or an error text with it inside, fit for a log and a frame: short, one line, printable ASCII.
+[[nodiscard]] std::string printable(std::string_view text);
 /// SHA-256, raw.
 [[nodiscard]] std::string digest_of(std::span<const std::byte> bytes);
 
@@ -48,8 +50,9 @@ class Session;
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
-  /// A client that says who it is. Returns its Welcome, or throws what it is refused with.
-  [[nodiscard]] virtual v1::Welcome greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) = 0;
+  /// A client that says who it is. Gives the session its Welcome before anything else, or throws what it is refused
+  /// with.
+  virtual void greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) = 0;
   virtual void deliver(Session& session, Delivery delivery) = 0;
   virtual void refused(v1::Reason reason) = 0;  ///< for the count
   virtual void left(Session& session) = 0;
@@ -86,6 +89,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void disconnected();
 
   // ---- the hub's side; from any thread ----
+  void welcome(const v1::Welcome& welcome);
   void give(const v1::Task& task, Parcel parcel);
   void tell(const v1::Verdict& verdict);
   void tell_committed(Round round);
@@ -122,6 +126,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void deliver(Delivery delivery);
   void check_freshness(const v1::ClientFrame& frame);
   void push(v1::ServerFrame frame, Parcel parcel = {});
+  /// Forgets frames that are still to be written: newer ones make them useless.
+  void drop_waiting(const std::function<bool(const v1::ServerFrame&)>& which);
   [[nodiscard]] Clock::duration allowance(std::size_t bytes) const;
 
   SessionEvents& events_;

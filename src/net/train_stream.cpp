@@ -51,10 +51,13 @@ void TrainStream::advance() {
   bool finish = false;
   {
     const std::lock_guard lock(mutex_);
+    if (finished_) {
+      return;  // its context may be gone
+    }
     if (session_->aborted()) {
       context_.TryCancel();
     }
-    if (writing_ || finished_) {
+    if (writing_) {
       return;
     }
     std::optional<v1::ServerFrame> next = broken_ ? std::nullopt : session_->next();

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/posix_file.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
@@ -22,6 +23,9 @@ std::vector<float> floats_in(const Bytes& bytes, const std::string& name) {
 
 RoundLog::RoundLog(const fs::path& folder, const std::function<JobRecord()>& make_job)
     : journal_(folder / "journal"), blobs_(folder / "models") {
+  // What is in folders survives only if the folders do.
+  detail::sync_folder(folder);
+  detail::sync_folder(folder.parent_path());
   if (journal_.records().empty()) {
     job_ = make_job();
     ArchiveWriter record;

@@ -181,7 +181,8 @@ class Misbehaviour : public ::testing::Test {
  protected:
   Misbehaviour() {
     options.clock = 0.05;
-    options.round_seconds = 100;
+    options.round_seconds = 2000;
+    options.min_answers = 1;
     Problems problems;
     SettingsReader reader(parse_settings("[[algorithm]]\nname = 'fedavg'", "test"), problems);
     algorithm = plan_algorithm(reader, "algorithm.0", problems).make();
@@ -192,11 +193,18 @@ class Misbehaviour : public ::testing::Test {
     prepare(*algorithm, context);
     hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, 0, stop);
   }
-  /// Begins round 1 with clients 0 and 1.
-  void begin() {
-    exchange = std::jthread([this] {
-      const std::vector<ClientId> both{ClientId{0}, ClientId{1}};
-      outcomes = hub->exchange(*algorithm, 1, 0, both);
+  /// Begins round 1 with the first clients.
+  void begin(std::uint32_t clients = 2) {
+    exchange = std::jthread([this, clients] {
+      std::vector<ClientId> asked;
+      for (std::uint32_t id = 0; id < clients; ++id) {
+        asked.push_back(static_cast<ClientId>(id));
+      }
+      try {
+        outcomes = hub->exchange(*algorithm, 1, 0, asked);
+      } catch (const Error& error) {
+        failure = error.what();
+      }
     });
   }
   Bytes update(float value) const {
@@ -212,6 +220,7 @@ class Misbehaviour : public ::testing::Test {
   std::atomic<bool> stop = false;
   std::unique_ptr<Hub> hub;
   std::map<ClientId, ClientOutcome> outcomes;
+  std::string failure;
   std::jthread exchange;
 };
 
@@ -352,15 +361,32 @@ TEST_F(Misbehaviour, WhoIsNotHeardIsGivenUp) {
 TEST_F(Misbehaviour, ARoundEndsWithoutThoseWhoDoNotAnswer) {
   options.quorum = 0.5;
   options.grace_seconds = 1;
-  options.round_seconds = 20;
+  options.round_seconds = 2000;  // a hundred seconds
+  hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, 0, stop);
+  std::vector<std::unique_ptr<Probe>> probes;
+  for (std::uint32_t id = 0; id < 4; ++id) {
+    probes.push_back(std::make_unique<Probe>(*hub, id));
+  }
+  begin(4);
+  const auto start = Clock::now();
+  EXPECT_EQ(probes[0]->answer(probes[0]->task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(probes[1]->answer(probes[1]->task(), Bytes()).reason(), v1::ACCEPTED) << "it failed, and says so";
+  EXPECT_EQ(probes[2]->answer(probes[2]->task(), update(1)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(60)) << "two of three answers were enough";
+  EXPECT_TRUE(std::holds_alternative<ClientAnswer>(outcomes.at(ClientId{2}).answer));
+  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{3}).answer).reason, "it did not answer in time");
+}
+
+TEST_F(Misbehaviour, OneAnswerOfManyIsNoRound) {
+  options.round_seconds = 10;  // half a second
+  options.min_answers = 2;
   hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, 0, stop);
   Probe probe(*hub, 0);
-  Probe other(*hub, 1);
-  begin();
+  begin(3);
   EXPECT_EQ(probe.answer(probe.task(), update(1)).reason(), v1::ACCEPTED);
   exchange.join();
-  const auto& dropped = std::get<ClientDropped>(outcomes.at(ClientId{1}).answer);
-  EXPECT_EQ(dropped.reason, "it did not answer in time");
+  EXPECT_EQ(failure, "round 1: 1 of 3 clients answered, 2 are needed");
 }
 
 }  // namespace

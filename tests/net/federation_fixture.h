@@ -78,6 +78,7 @@ batch_size = 16
       if (ending.reason == v1::FINISHED) {
         break;
       }
+      EXPECT_GT(ending.retry_seconds, 0) << "client " << id << " was refused for good: " << ending.text;
     }
     return agent.steps();
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "feroma/drift/federation.h"
@@ -23,5 +24,10 @@ class ClientData {
 /// A client's part of a simulated scenario: what the simulator would give client `id`.
 [[nodiscard]] std::unique_ptr<ClientData> scenario_client_data(std::shared_ptr<const Federation> federation,
                                                                ClientId id);
+
+/// Data of the client's own: a folder as docs/data.md describes it, all of its training samples. It is looked at before
+/// every step; changed files are a new window, whose number is kept in `state`.
+[[nodiscard]] std::unique_ptr<ClientData> folder_client_data(const std::filesystem::path& folder,
+                                                             const std::filesystem::path& state);
 
 }  // namespace feroma

@@ -12,6 +12,7 @@ struct ServerOptions {
   int classes = 0;
   bool multi_label = false;
   int min_clients = 2;
+  int min_answers = 2;
   double quorum = 0.8;
   double grace_seconds = 5;
   double round_seconds = 600;
@@ -29,6 +30,8 @@ struct ServerOptions {
     visit("classes", self.classes, at_least(0), "labels that samples may have; 0: as the scenario's dataset");
     visit("multi_label", self.multi_label, anything(), "samples may have several labels, or none");
     visit("min_clients", self.min_clients, at_least(1), "clients that must be there before a round begins");
+    visit("min_answers", self.min_answers, at_least(1),
+          "with fewer answers, or those of all who were asked, the round begins again");
     visit("quorum", self.quorum, between(0.01, 1), "share of a round's clients whose answers are enough");
     visit("grace_seconds", self.grace_seconds, at_least(0), "how long the others are waited for once there are enough");
     visit("round_seconds", self.round_seconds, above(0), "the longest that an exchange takes");

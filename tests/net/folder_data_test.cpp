@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "feroma/core/files.h"
+#include "feroma/net/client_data.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+
+namespace feroma {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+using testing::TempFolder;
+
+/// A table of so many visits to a clinic, with two measurements each.
+void write_visits(const TempFolder& folder, int visits, const std::string& extra_column = "") {
+  std::filesystem::create_directories(folder / "clinic");
+  write_file_atomically(folder / "clinic/dataset.toml",
+                        std::string_view("[dataset]\nname = 'clinic'\nkind = 'csv'\nfile = 'visits.csv'\nclasses = 2\n"
+                                         "label_column = 'ill'\ntest_fraction = 0.2\n"));
+  std::string table = "age,pressure" + extra_column + ",ill\n";
+  for (int i = 0; i < visits; ++i) {
+    table += fmt::format("{},{}{},{}\n", 20 + i, 100 + i % 7, extra_column.empty() ? "" : ",1", i % 2);
+  }
+  write_file_atomically(folder / "clinic/visits.csv", std::string_view(table));
+}
+
+TEST(FolderData, IsSplitForTrainingAndValidation) {
+  const TempFolder folder;
+  write_visits(folder, 100);
+  const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+  EXPECT_EQ(data->classes(), 2);
+  EXPECT_EQ(data->shape().size(), 2);
+  EXPECT_FALSE(data->multi_label());
+  const ClientShard shard = data->shard(1);
+  EXPECT_EQ(shard.window, 0);
+  EXPECT_EQ(shard.train.size() + shard.held_out.size(), 80U) << "20 of 100 are test data";
+  EXPECT_EQ(shard.held_out.size(), 16U);
+}
+
+TEST(FolderData, ChangedFilesAreANewWindowWhoseNumberSurvivesARestart) {
+  const TempFolder folder;
+  write_visits(folder, 100);
+  {
+    const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+    EXPECT_EQ(data->shard(1).window, 0);
+    EXPECT_EQ(data->shard(2).window, 0);
+    const ClientShard before = data->shard(3);
+    write_visits(folder, 150);
+    const ClientShard after = data->shard(4);
+    EXPECT_EQ(after.window, 1);
+    EXPECT_EQ(after.train.size() + after.held_out.size(), 120U);
+    EXPECT_EQ(before.train.size(), 64U) << "views of before stay valid";
+    EXPECT_EQ(data->train_of_window(0).size(), 64U);
+  }
+  const std::unique_ptr<ClientData> again = folder_client_data(folder / "clinic", folder / "state");
+  EXPECT_EQ(again->shard(5).window, 1) << "the same files are the same version";
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(again->train_of_window(0)); }),
+                    "was not read by this process"));
+  write_visits(folder, 90);
+  EXPECT_EQ(again->shard(6).window, 2);
+}
+
+TEST(FolderData, WhatWouldNotFitTheModelAnyMoreIsRefused) {
+  const TempFolder folder;
+  write_visits(folder, 100);
+  const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+  write_visits(folder, 100, ",glucose");
+  EXPECT_TRUE(
+      holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(data->shard(1)); }), "changed their shape"));
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config,
+                             [&] { static_cast<void>(folder_client_data(folder / "nowhere", folder / "state")); }),
+                    "must be a folder"));
+}
+
+}  // namespace
+}  // namespace feroma
