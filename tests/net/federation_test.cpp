@@ -24,7 +24,8 @@ class Federated : public FederationTest {
     const bool warms_up = name == "feroma" || name == "fedavg-ft";
     const Experiment what = experiment(fmt::format("name = '{}'\n{}", name, warms_up ? "warmup_rounds = 2" : ""));
     const auto expected = simulated(what);
-    EXPECT_FALSE(expected.empty() && name != "local") << name;
+    // Their models are the clients' own: there is nothing of the server's to compare.
+    EXPECT_EQ(expected.empty(), name == "local" || name == "fedproto") << name;
     std::filesystem::remove_all(folder / "server");
     for (int id = 0; id < what.scenario.clients; ++id) {
       std::filesystem::remove_all(folder / fmt::format("client-{}", id));
