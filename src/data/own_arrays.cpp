@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
+#include <span>
+#include <variant>
 
 #include "data/own_dataset.h"
 #include "data/sample_arrays.h"
@@ -10,7 +13,6 @@
 #include "feroma/core/files.h"
 #include "feroma/data/idx.h"
 #include "feroma/data/npz.h"
-#include "feroma/data/split.h"
 
 namespace feroma::detail {
 namespace {
@@ -80,9 +82,10 @@ int class_count(const OwnDatasetOptions& own, const NpyArray& labels) {
     return static_cast<int>(std::min<std::int64_t>(labels.shape[1], 100'000));
   }
   const std::vector<double> values = labels.to_doubles();
-  const double most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-  require(most >= 0 && most < 100'000, ErrorCode::invalid_data, "[npy] {}: labels must be in 0..99999, got {}",
-          labels.name, most);
+  const auto largest = std::max_element(values.begin(), values.end());
+  const double most = values.empty() ? 0 : *largest;
+  require(most >= 0 && most < 100'000, ErrorCode::invalid_data,
+          "[npy] {}: labels must be in 0..99999, got {} in row {}", labels.name, most, largest - values.begin());
   return static_cast<int>(most) + 1;
 }
 
@@ -107,31 +110,81 @@ std::vector<std::string> domain_names_of(const OwnDatasetOptions& own, const Dat
   return names;
 }
 
+/// Inputs must be numbers; the array's row is told, which is not always the sample's place in a split.
+Samples finite_samples(const SampleArrays& arrays, std::optional<SampleShape> shape, int classes) {
+  Samples samples = to_samples(arrays, shape, classes);
+  const auto bad =
+      std::find_if_not(samples.values.begin(), samples.values.end(), [](float value) { return std::isfinite(value); });
+  require(bad == samples.values.end(), ErrorCode::invalid_data,
+          "[npy] {}: inputs must be finite 32-bit numbers, got {} in row {}", arrays.inputs->name,
+          bad == samples.values.end() ? 0.0F : *bad, (bad - samples.values.begin()) / samples.shape.size());
+  return samples;
+}
+
+/// A visitor's labels, with 0 where there is none, and the rows that have one.
+struct VisitorLabels {
+  NpyArray labels;
+  std::vector<std::uint32_t> rows;
+};
+
+/// Labels that the reader takes, of an array in which -1 means none; without an array no row has a label.
+VisitorLabels visitor_labels(const NpyArray* given, const NpyArray& inputs) {
+  VisitorLabels found;
+  if (given == nullptr) {
+    // An array without values may claim any number of rows; it is refused where samples are made.
+    const bool empty = std::visit([](const auto& values) { return values.empty(); }, inputs.values);
+    const std::int64_t count = empty || inputs.shape.empty() ? 0 : inputs.shape.front();
+    found.labels = {"no labels", {count}, std::vector<std::int32_t>(static_cast<std::size_t>(count))};
+    return found;
+  }
+  std::vector<double> values = given->to_doubles();
+  const std::size_t width = given->shape.size() == 2 ? static_cast<std::size_t>(given->shape[1]) : 1;
+  for (std::size_t first = 0; width > 0 && first + width <= values.size(); first += width) {
+    const std::span row = std::span(values).subspan(first, width);
+    if (std::all_of(row.begin(), row.end(), [](double label) { return label == -1; })) {
+      std::fill(row.begin(), row.end(), 0.0);
+    } else {
+      found.rows.push_back(static_cast<std::uint32_t>(first / width));
+    }
+  }
+  found.labels = {given->name, given->shape, std::move(values)};
+  return found;
+}
+
 }  // namespace
 
-Dataset read_own_arrays(const fs::path& folder, const OwnDatasetOptions& own) {
+Dataset read_own_arrays(const fs::path& folder, const OwnDatasetOptions& own, FolderRole role) {
   ArrayShelf shelf(folder, own);
-  const SampleArrays train{.inputs = shelf.get("dataset.inputs", own.inputs),
-                           .labels = shelf.get("dataset.labels", own.labels),
-                           .domains = shelf.get("dataset.domains", own.domains),
-                           .owners = shelf.get("dataset.owners", own.owners)};
+  SampleArrays train{.inputs = shelf.get("dataset.inputs", own.inputs),
+                     .labels = shelf.get("dataset.labels", own.labels),
+                     .domains = shelf.get("dataset.domains", own.domains),
+                     .owners = shelf.get("dataset.owners", own.owners)};
+  const bool visits = role == FolderRole::visitor;
+  VisitorLabels visitor;
+  if (visits) {
+    visitor = visitor_labels(train.labels, *train.inputs);
+    train.labels = &visitor.labels;
+  }
   const std::optional<SampleShape> shape =
       own.shape.empty() ? std::nullopt : std::optional(parse_shape(own.shape, "dataset.shape"));
   Dataset dataset;
   dataset.classes = class_count(own, *train.labels);
   dataset.class_names = split_list(own.class_names);
-  Samples all = to_samples(train, shape, dataset.classes);
-  if (own.test_inputs.empty()) {
-    split_(dataset, all, own.split == OwnSplit::owner ? SplitRule::owner : SplitRule::group, own.test_fraction);
+  Samples all = finite_samples(train, shape, dataset.classes);
+  if (own.test_inputs.empty() || visits) {
+    divide_(dataset, std::move(all), own, role);
   } else {
     dataset.train = std::move(all);
-    dataset.test = to_samples({.inputs = shelf.get("dataset.test_inputs", own.test_inputs),
-                               .labels = shelf.get("dataset.test_labels", own.test_labels),
-                               .domains = shelf.get("dataset.test_domains", own.test_domains),
-                               .owners = shelf.get("dataset.test_owners", own.test_owners)},
-                              shape, dataset.classes);
+    dataset.test = finite_samples({.inputs = shelf.get("dataset.test_inputs", own.test_inputs),
+                                   .labels = shelf.get("dataset.test_labels", own.test_labels),
+                                   .domains = shelf.get("dataset.test_domains", own.test_domains),
+                                   .owners = shelf.get("dataset.test_owners", own.test_owners)},
+                                  shape, dataset.classes);
   }
   dataset.domain_names = domain_names_of(own, dataset);
+  if (visits) {
+    mark_labels_(dataset, std::move(visitor.rows));
+  }
   return dataset;
 }
 

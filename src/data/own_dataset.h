@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -81,14 +82,25 @@ struct OwnDatasetOptions {
 };
 
 /// Reads a dataset.toml; everything wrong with it is one invalid_config error with file and line.
-[[nodiscard]] OwnDatasetOptions parse_own_options(std::string_view text, const std::string& name);
+[[nodiscard]] OwnDatasetOptions parse_own_options(std::string_view text, const std::string& name,
+                                                  FolderRole role = FolderRole::scenario);
 
-/// Reads a user's folder: by its dataset.toml, or as a tree DOMAIN/CLASS/picture where there is none.
+/// Reads a user's folder: by its dataset.toml, or, where there is none, as a tree DOMAIN/CLASS/picture; a visitor's as
+/// pictures without labels.
 [[nodiscard]] Dataset read_own_dataset(const std::filesystem::path& folder, const LoadOptions& options);
 
-/// The kinds that are arrays (npy, npz, idx) and tables (csv).
-[[nodiscard]] Dataset read_own_arrays(const std::filesystem::path& folder, const OwnDatasetOptions& own);
-[[nodiscard]] Dataset read_own_table(const std::filesystem::path& folder, const OwnDatasetOptions& own);
+/// The kinds that are arrays (npy, npz, idx), tables (csv) and pictures.
+[[nodiscard]] Dataset read_own_arrays(const std::filesystem::path& folder, const OwnDatasetOptions& own,
+                                      FolderRole role);
+[[nodiscard]] Dataset read_own_table(const std::filesystem::path& folder, const OwnDatasetOptions& own,
+                                     FolderRole role);
+[[nodiscard]] Dataset read_own_pictures(const std::filesystem::path& folder, const OwnDatasetOptions& own,
+                                        FolderRole role);
+
+/// Fills the splits where no test files are named: a scenario holds a part out, everybody else trains on all.
+void divide_(Dataset& dataset, Samples&& all, const OwnDatasetOptions& own, FolderRole role);
+/// Notes which rows of a visitor's training samples have labels.
+void mark_labels_(Dataset& dataset, std::vector<std::uint32_t> rows);
 
 /// "a, b" as {"a", "b"}.
 [[nodiscard]] std::vector<std::string> split_list(std::string_view text);

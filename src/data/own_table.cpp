@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,12 +12,13 @@
 #include "feroma/core/error.h"
 #include "feroma/data/csv.h"
 #include "feroma/data/picture.h"
-#include "feroma/data/split.h"
 
 namespace feroma::detail {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kMostValue = static_cast<double>(std::numeric_limits<float>::max());
 
 /// What both splits must agree on: the meaning of words in the label, domain and owner columns.
 struct Vocabulary {
@@ -33,14 +36,29 @@ std::string joined_cells(const CsvTable& table, std::size_t row, const std::vect
 }
 
 /// The distinct values of some columns over all tables, sorted.
-std::vector<std::string> distinct(const std::vector<CsvTable>& tables, const std::vector<std::string>& columns) {
+std::set<std::string> distinct(const std::vector<CsvTable>& tables, const std::vector<std::string>& columns) {
   std::set<std::string> values;
   for (const CsvTable& table : tables) {
     for (std::size_t row = 0; row < table.rows(); ++row) {
       values.insert(joined_cells(table, row, columns));
     }
   }
-  return {values.begin(), values.end()};
+  return values;
+}
+
+/// The classes that the label column names. An empty cell is a class of a scenario's, but never one of a federation's.
+std::vector<std::string> classes_in(const std::vector<CsvTable>& tables, const std::vector<std::string>& columns,
+                                    FolderRole role) {
+  std::set<std::string> words = columns.empty() ? std::set<std::string>() : distinct(tables, columns);
+  if (role != FolderRole::scenario) {
+    words.erase("");
+  }
+  return {words.begin(), words.end()};
+}
+
+bool lacks_label(const CsvTable& table, std::size_t row, const std::vector<std::string>& columns) {
+  return std::all_of(columns.begin(), columns.end(),
+                     [&](const std::string& column) { return table.cell(row, table.column(column)).empty(); });
 }
 
 std::int32_t place_in(const std::vector<std::string>& names, std::string_view value, const CsvTable& table,
@@ -117,18 +135,36 @@ void append_inputs_(Samples& samples, const CsvTable& table, const fs::path& fol
           samples.shape.size());
   for (std::size_t row = 0; row < table.rows(); ++row) {
     for (const std::size_t column : columns) {
-      samples.values.push_back(static_cast<float>(table.number(row, column)));
+      const double value = table.number(row, column);
+      require(std::abs(value) <= kMostValue, ErrorCode::invalid_data,
+              "[csv] {}:{}: column \"{}\" must fit into a 32-bit number, got {}", table.name(), table.line(row),
+              table.columns()[column], value);
+      samples.values.push_back(static_cast<float>(value));
     }
   }
 }
 
-Samples read_table(const CsvTable& table, const fs::path& folder, const OwnDatasetOptions& own, Vocabulary& words,
-                   int classes) {
-  require(table.rows() > 0, ErrorCode::invalid_data, "[csv] {}: must have at least one row, got none", table.name());
+/// The samples of a table and, where some may lack labels, the rows that have one.
+struct TableRows {
   Samples samples;
+  std::vector<std::uint32_t> labelled;
+};
+
+TableRows read_table(const CsvTable& table, const fs::path& folder, const OwnDatasetOptions& own, Vocabulary& words,
+                     int classes, FolderRole role) {
+  require(table.rows() > 0, ErrorCode::invalid_data, "[csv] {}: must have at least one row, got none", table.name());
+  TableRows out;
+  Samples& samples = out.samples;
+  const std::vector<std::string> label_columns = split_list(own.label_column);
   append_inputs_(samples, table, folder, own);
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    append_label_(samples, table, row, own, words, classes);
+    if (role == FolderRole::visitor && lacks_label(table, row, label_columns)) {
+      samples.labels.push_back(0);
+      samples.targets.insert(samples.targets.end(), label_columns.size() > 1 ? label_columns.size() : 0, 0);
+    } else {
+      append_label_(samples, table, row, own, words, classes);
+      out.labelled.push_back(static_cast<std::uint32_t>(row));
+    }
     if (!words.domains.empty()) {
       const std::string name = joined_cells(table, row, split_list(own.domain_columns));
       samples.domains.push_back(place_in(words.domains, name, table, row, own.domain_columns));
@@ -139,42 +175,59 @@ Samples read_table(const CsvTable& table, const fs::path& folder, const OwnDatas
       samples.owners.push_back(words.owners.emplace(owner, next).first->second);
     }
   }
-  return samples;
+  return out;
+}
+
+/// Fills in the classes: what the columns or the dataset.toml say, else the words that occur.
+void name_classes_(Dataset& dataset, Vocabulary& words, const std::vector<CsvTable>& tables,
+                   const OwnDatasetOptions& own, FolderRole role) {
+  const std::vector<std::string> label_columns = split_list(own.label_column);
+  words.classes = split_list(own.class_names);
+  if (label_columns.size() > 1) {
+    dataset.classes = static_cast<int>(label_columns.size());
+    dataset.class_names = label_columns;
+    return;
+  }
+  if (words.classes.empty() && own.classes == 0) {
+    words.classes = classes_in(tables, label_columns, role);
+  }
+  dataset.classes = words.classes.empty() ? std::max(own.classes, 1) : static_cast<int>(words.classes.size());
+  dataset.class_names = words.classes;
 }
 
 }  // namespace
 
-Dataset read_own_table(const fs::path& folder, const OwnDatasetOptions& own) {
+Dataset read_own_table(const fs::path& folder, const OwnDatasetOptions& own, FolderRole role) {
+  const bool visits = role == FolderRole::visitor;
   std::vector<CsvTable> tables;
   tables.push_back(read_csv(own_file(folder, "dataset.file", own.file)));
-  if (!own.test_file.empty()) {
+  if (!own.test_file.empty() && !visits) {
     tables.push_back(read_csv(own_file(folder, "dataset.test_file", own.test_file)));
   }
-  const std::vector<std::string> label_columns = split_list(own.label_column);
+  Dataset dataset;
   Vocabulary words;
   words.domains = split_list(own.domain_names);
   if (words.domains.empty() && !own.domain_columns.empty()) {
-    words.domains = distinct(tables, split_list(own.domain_columns));
-  }
-  words.classes = split_list(own.class_names);
-  Dataset dataset;
-  if (label_columns.size() > 1) {
-    dataset.classes = static_cast<int>(label_columns.size());
-    dataset.class_names = label_columns;
-  } else {
-    if (words.classes.empty() && own.classes == 0) {
-      words.classes = distinct(tables, label_columns);
-    }
-    dataset.classes = words.classes.empty() ? own.classes : static_cast<int>(words.classes.size());
-    dataset.class_names = words.classes;
+    const std::set<std::string> found = distinct(tables, split_list(own.domain_columns));
+    words.domains.assign(found.begin(), found.end());
   }
   dataset.domain_names = words.domains;
-  Samples all = read_table(tables.front(), folder, own, words, dataset.classes);
+  name_classes_(dataset, words, tables, own, role);
+  TableRows all = read_table(tables.front(), folder, own, words, dataset.classes, role);
   if (tables.size() == 1) {
-    split_(dataset, all, own.split == OwnSplit::owner ? SplitRule::owner : SplitRule::group, own.test_fraction);
+    divide_(dataset, std::move(all.samples), own, role);
   } else {
-    dataset.train = std::move(all);
-    dataset.test = read_table(tables.back(), folder, own, words, dataset.classes);
+    dataset.train = std::move(all.samples);
+    dataset.test = read_table(tables.back(), folder, own, words, dataset.classes, role).samples;
+  }
+  if (visits) {
+    mark_labels_(dataset, std::move(all.labelled));
+  }
+  if (role != FolderRole::scenario && !own.picture_column.empty()) {
+    const std::size_t column = tables.front().column(own.picture_column);
+    for (std::size_t row = 0; row < tables.front().rows(); ++row) {
+      dataset.sample_names.emplace_back(tables.front().cell(row, column));
+    }
   }
   return dataset;
 }

@@ -1,3 +1,5 @@
+#include "data/picture_tree.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,42 +15,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Pictures of one folder, sorted by name, so that every machine reads them in the same order.
-std::vector<fs::path> pictures_in(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
-    if (file.is_regular_file() && is_picture_name(file.path()) && !file.path().filename().string().starts_with(".")) {
-      paths.push_back(file.path());
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  std::set<std::string> stems;
-  for (const fs::path& path : paths) {
-    require(stems.insert(path.stem().string()).second, ErrorCode::invalid_data,
-            "[pictures] {}: file names must differ in more than the suffix, got \"{}\" twice", folder.string(),
-            path.stem().string());
-  }
-  require(!paths.empty(), ErrorCode::invalid_data, "[pictures] {}: must hold .png or .jpg pictures, got none",
-          folder.string());
-  return paths;
-}
-
-/// Every domain must have the classes of the first one; a class that only some have would look like a shift.
-void require_same_classes(const fs::path& folder, const std::vector<std::string>& domains,
-                          const std::vector<std::string>& classes) {
-  for (const std::string& domain : domains) {
-    const std::vector<std::string> own = sub_folders(folder / domain);
-    std::vector<std::string> odd;
-    std::set_symmetric_difference(own.begin(), own.end(), classes.begin(), classes.end(), std::back_inserter(odd));
-    require(odd.empty(), ErrorCode::invalid_data,
-            "[pictures] {}: all domains must have the same classes; \"{}\" and \"{}\" differ in \"{}\"",
-            folder.string(), domains.front(), domain, odd.empty() ? "" : odd.front());
-  }
+bool is_picture_file(const fs::directory_entry& file) {
+  return file.is_regular_file() && is_picture_name(file.path()) && !file.path().filename().string().starts_with(".");
 }
 
 void append_class_(PictureTree& tree, const fs::path& folder, std::size_t label, std::size_t domain,
                    const LoadOptions& options) {
-  for (const fs::path& path : pictures_in(folder)) {
+  const std::vector<fs::path> paths = pictures_in(folder);
+  require_pictures(!paths.empty(), folder);
+  for (const fs::path& path : paths) {
     append_picture_file_(tree.samples.pixels, path, tree.samples.shape.channels, options.image_size,
                          options.image_size);
     tree.samples.labels.push_back(static_cast<std::int32_t>(label));
@@ -76,6 +51,52 @@ std::vector<std::string> sub_folders(const fs::path& folder) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::vector<fs::path> pictures_in(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
+    if (is_picture_file(file)) {
+      paths.push_back(file.path());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  std::set<std::string> stems;
+  for (const fs::path& path : paths) {
+    require(stems.insert(path.stem().string()).second, ErrorCode::invalid_data,
+            "[pictures] {}: file names must differ in more than the suffix, got \"{}\" twice", folder.string(),
+            path.stem().string());
+  }
+  return paths;
+}
+
+std::vector<fs::path> pictures_below(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
+    if (it->path().filename().string().starts_with(".")) {
+      it.disable_recursion_pending();
+    } else if (is_picture_file(*it)) {
+      paths.push_back(it->path().lexically_relative(folder));
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void require_pictures(bool any, const fs::path& folder) {
+  require(any, ErrorCode::invalid_data, "[pictures] {}: must hold .png or .jpg pictures, got none", folder.string());
+}
+
+void require_same_classes(const fs::path& folder, const std::vector<std::string>& domains,
+                          const std::vector<std::string>& classes) {
+  for (const std::string& domain : domains) {
+    const std::vector<std::string> own = sub_folders(folder / domain);
+    std::vector<std::string> odd;
+    std::set_symmetric_difference(own.begin(), own.end(), classes.begin(), classes.end(), std::back_inserter(odd));
+    require(odd.empty(), ErrorCode::invalid_data,
+            "[pictures] {}: all domains must have the same classes; \"{}\" and \"{}\" differ in \"{}\"",
+            folder.string(), domains.front(), domain, odd.empty() ? "" : odd.front());
+  }
 }
 
 PictureTree read_tree(const fs::path& folder, bool with_domains, int channels, const LoadOptions& options) {

@@ -1,9 +1,10 @@
-#include <algorithm>
 #include <map>
+#include <string>
 
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
-#include "feroma/data/catalog.h"
+#include "feroma/data/own_folder.h"
+#include "feroma/data/plain_view.h"
 #include "feroma/net/client_data.h"
 #include "feroma/partition/pool.h"
 #include "net/data_versions.h"
@@ -15,8 +16,7 @@ namespace fs = std::filesystem;
 
 /// One version of a client's data, as it was read.
 struct Version {
-  std::shared_ptr<const Dataset> dataset;
-  std::shared_ptr<const std::vector<Recipe>> recipes;
+  std::shared_ptr<const Dataset> dataset;  ///< shared only because it is read as such; views borrow from it
   HeldOutSplit split;
 };
 
@@ -45,49 +45,39 @@ class FolderData final : public ClientData {
  private:
   [[nodiscard]] const Version& present() const { return read_.at(window_); }
 
-  /// Reads the folder where its files are not those that were read last.
+  /// Reads the folder where its files are not those that were read last. Only data that can be used get a number.
   void look() {
-    const int window = versions_.number_of(net::fingerprint_of(folder_));
-    if (read_.contains(window)) {
-      window_ = window;
+    const std::string fingerprint = net::fingerprint_of(folder_);
+    if (!read_.empty() && fingerprint == fingerprint_) {
       return;
     }
     Version version;
-    version.dataset = load_dataset(folder_.string() + "/", {});
+    version.dataset = read_own_folder(folder_, FolderRole::client);
     const Dataset& dataset = *version.dataset;
-    require(dataset.train.count() > 0, ErrorCode::invalid_data, "{}: has no training samples", folder_.string());
     if (!read_.empty()) {
       const Dataset& before = *read_.begin()->second.dataset;
       require(dataset.train.shape == before.train.shape && dataset.classes == before.classes, ErrorCode::invalid_data,
               "{}: samples changed their shape or the number of classes while the client ran", folder_.string());
+    }
+    const int window = versions_.number_of(fingerprint);
+    if (!read_.empty()) {
       log::info("{}: new data, {} training samples (version {})", folder_.string(), dataset.train.count(), window);
     }
-    Recipe as_it_is{std::vector<Transform>(static_cast<std::size_t>(dataset.classes)), {}};
-    for (int label = 0; label < dataset.classes; ++label) {
-      as_it_is.label_of_class.push_back(label);
-    }
-    version.recipes = std::make_shared<const std::vector<Recipe>>(1, std::move(as_it_is));
     version.split = split_rows(dataset.train.count(), Rng(0).derive("held_out", static_cast<std::uint64_t>(window)));
     read_[window] = std::move(version);
     window_ = window;
+    fingerprint_ = fingerprint;
   }
 
   static View view(const Version& version, std::span<const std::uint32_t> rows) {
-    View view;
-    view.samples = &version.dataset->train;
-    view.recipes = *version.recipes;
-    view.kept_recipes = version.recipes;
-    view.shape = version.dataset->train.shape;
-    for (const std::uint32_t row : rows) {
-      view.items.push_back({row, 0});
-    }
-    return view;
+    return plain_view(*version.dataset, rows);
   }
 
   fs::path folder_;
   net::DataVersions versions_;
   std::map<int, Version> read_;  ///< views borrow from these
   int window_ = 0;
+  std::string fingerprint_;  ///< of the files that were read last
 };
 
 }  // namespace

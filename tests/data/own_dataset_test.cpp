@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cmath>
 
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
 #include "tests/data/idx_bytes.h"
+#include "tests/data/own_folder_fixture.h"
 #include "tests/data/picture_bytes.h"
-#include "tests/data/synthetic.h"
 #include "tests/data/zip_bytes.h"
 #include "tests/expect_error.h"
 
@@ -17,27 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class OwnDataset : public testing::Test {
+class OwnDataset : public test::OwnFolder {
  protected:
-  void describe(const std::string& text) const { put("dataset.toml", "[dataset]\n" + text); }
-  void put(const std::string& name, const std::string& text) const {
-    fs::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-  }
-  void put(const std::string& name, const Bytes& bytes) const {
-    put(name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  }
-  void put_floats(const std::string& name, const std::vector<float>& values,
-                  const std::vector<std::int64_t>& shape) const {
-    put(name, npy_bytes(values, shape));
-  }
   [[nodiscard]] std::shared_ptr<const Dataset> load() const { return load_dataset(folder_.string(), ""); }
   void refuses(ErrorCode code, std::string_view part) const {
     expect_error(code, part, [&] { return load(); });
   }
-
-  test::ScratchFolder scratch_;
-  fs::path folder_ = scratch_.path();
 };
 
 TEST_F(OwnDataset, ArraysWithTheirOwnTestFiles) {
@@ -132,6 +117,8 @@ TEST_F(OwnDataset, UnknownKeysAndValuesGetAHint) {
   refuses(ErrorCode::invalid_config, file + ":2: dataset.image_size must be in 1..4096, got 0");
   describe("kind = \"csv\"\n");
   refuses(ErrorCode::invalid_config, file + ": dataset.file must be given for kind \"csv\", got nothing");
+  describe("kind = \"csv\"\nfile = \"t.csv\"\nlabel_column = \" , \"\n");
+  refuses(ErrorCode::invalid_config, file + ":4: dataset.label_column must be given for kind \"csv\", got nothing");
   describe("kind = \"npy\"\ninputs = \"x.npy\"\nlabels = \"y.npy\"\nshape = \"1x28\"\n");
   put_floats("x.npy", {1, 2}, {2, 1});
   put_floats("y.npy", {0, 1}, {2});
@@ -149,6 +136,11 @@ TEST_F(OwnDataset, ArraysThatDoNotFitAreRefusedByName) {
   refuses(ErrorCode::invalid_data, "training data must have at least two classes, got only class 0");
   put_floats("x.npy", {}, {0, 1});
   refuses(ErrorCode::invalid_data, "x.npy: must have at least one sample, got 0");
+  put_floats("x.npy", {1, NAN, 3, 4}, {4, 1});
+  put_floats("y.npy", {0, 1, 1, 0}, {4});
+  refuses(ErrorCode::invalid_data, "x.npy: inputs must be finite 32-bit numbers, got nan in row 1");
+  put_floats("y.npy", {-1, -1, -2, -1}, {4});
+  refuses(ErrorCode::invalid_data, "y.npy: labels must be whole numbers in 0..1, got -1 in row 0");
   put("x.npy", read_file(fs::path(FEROMA_SOURCE_DIR) / "fuzz/corpus/npy/object"));
   refuses(ErrorCode::invalid_data, "x.npy: element type must be |u1, <i4, <i8, <f4 or <f8, got |O");
 }

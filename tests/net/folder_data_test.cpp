@@ -34,8 +34,8 @@ TEST(FolderData, IsSplitForTrainingAndValidation) {
   EXPECT_FALSE(data->multi_label());
   const ClientShard shard = data->shard(1);
   EXPECT_EQ(shard.window, 0);
-  EXPECT_EQ(shard.train.size() + shard.held_out.size(), 80U) << "20 of 100 are test data";
-  EXPECT_EQ(shard.held_out.size(), 16U);
+  EXPECT_EQ(shard.train.size() + shard.held_out.size(), 100U) << "nothing is kept back as test data";
+  EXPECT_EQ(shard.held_out.size(), 20U);
 }
 
 TEST(FolderData, ChangedFilesAreANewWindowWhoseNumberSurvivesARestart) {
@@ -49,9 +49,9 @@ TEST(FolderData, ChangedFilesAreANewWindowWhoseNumberSurvivesARestart) {
     write_visits(folder, 150);
     const ClientShard after = data->shard(4);
     EXPECT_EQ(after.window, 1);
-    EXPECT_EQ(after.train.size() + after.held_out.size(), 120U);
-    EXPECT_EQ(before.train.size(), 64U) << "views of before stay valid";
-    EXPECT_EQ(data->train_of_window(0).size(), 64U);
+    EXPECT_EQ(after.train.size() + after.held_out.size(), 150U);
+    EXPECT_EQ(before.train.size(), 80U) << "views of before stay valid";
+    EXPECT_EQ(data->train_of_window(0).size(), 80U);
   }
   const std::unique_ptr<ClientData> again = folder_client_data(folder / "clinic", folder / "state");
   EXPECT_EQ(again->shard(5).window, 1) << "the same files are the same version";
@@ -71,6 +71,32 @@ TEST(FolderData, WhatWouldNotFitTheModelAnyMoreIsRefused) {
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config,
                              [&] { static_cast<void>(folder_client_data(folder / "nowhere", folder / "state")); }),
                     "must be a folder"));
+}
+
+TEST(FolderData, OneRecordOfOneClassTakesPart) {
+  const TempFolder folder;
+  write_visits(folder, 1);
+  const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+  EXPECT_EQ(data->classes(), 2);
+  const ClientShard shard = data->shard(1);
+  EXPECT_EQ(shard.train.size(), 1U);
+  EXPECT_EQ(shard.held_out.size(), 0U);
+}
+
+TEST(FolderData, WhatCannotBeReadIsNoVersion) {
+  const TempFolder folder;
+  const auto open = [&] { return folder_client_data(folder / "clinic", folder / "state"); };
+  std::filesystem::create_directories(folder / "clinic");
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open()); }), "got neither"));
+  write_visits(folder, 0);
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open()); }), "at least one row"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "state")) << "nothing happens before the data are good";
+  write_visits(folder, 100);
+  const std::unique_ptr<ClientData> data = open();
+  write_visits(folder, 0);
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(data->shard(1)); }), "at least one row"));
+  write_visits(folder, 50);
+  EXPECT_EQ(data->shard(2).window, 1);
 }
 
 }  // namespace

@@ -19,11 +19,20 @@ struct DatasetFile {
   std::string_view md5 = {};
 };
 
+/// Who reads a user's own folder. Folders of clients and visitors are read by read_own_folder: they may have no test
+/// data, which load_dataset asks for.
+enum class FolderRole {
+  scenario,  ///< a simulation: two classes at least, and a part of the samples is test data
+  client,    ///< a site of a federation: one class will do, and all samples are there to train on
+  visitor,   ///< one that comes to be served: labels may be missing, samples stay in the order of the files
+};
+
 /// What a user may choose about reading; datasets to which a choice does not apply ignore it.
 struct LoadOptions {
   int image_size = 64;        ///< picture trees and CheXpert: side of the square that pictures are resized to
   int first_classes = 0;      ///< picture trees: keep only so many classes, in order of their names; 0 keeps all
   double age_threshold = 50;  ///< chest X-rays: "old" from this age on
+  FolderRole role = FolderRole::scenario;  ///< own folders: whom they are read for
 };
 
 /// A dataset this build knows: what it is, where it comes from and how its files are read.

@@ -33,8 +33,11 @@ struct Dataset {
   int classes = 0;
   Samples train;
   Samples test;
-  std::vector<std::string> class_names;   ///< empty, or one per class
-  std::vector<std::string> domain_names;  ///< one per natural distribution; empty where there is none
+  std::vector<std::string> class_names;      ///< empty, or one per class
+  std::vector<std::string> domain_names;     ///< one per natural distribution; empty where there is none
+  bool labelled = true;                      ///< whether every sample has a label; where one has none, its label is 0
+  std::vector<std::uint32_t> labelled_rows;  ///< a visitor's data: rows of `train` that have a label
+  std::vector<std::string> sample_names;     ///< a client's or visitor's pictures: paths below the folder
 };
 
 /// Refuses, with invalid_data, a dataset whose lists do not fit together or whose labels are out of range.

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "feroma/data/catalog.h"
+
+namespace feroma {
+
+/// Reads and validates a user's own folder for somebody. Unlike a scenario's, the data of a client or visitor need no
+/// test split: it is empty where no test files are named, and always for a visitor.
+[[nodiscard]] std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& folder, FolderRole role);
+
+}  // namespace feroma
