@@ -14,10 +14,10 @@ build = cmake --build build/$(1) --parallel $(JOBS)
 check = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test test-all test-neon bench fuzz format format-check layers lint setup setup-all fresh-check clean
+.PHONY: help demo federation-demo install deb deb-check test test-all test-neon bench fuzz format format-check layers lint setup setup-all fresh-check clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## install what is missing, build, run FedAvg against Feroma, write runs/demo/report.html
 	scripts/setup demo
@@ -25,11 +25,26 @@ demo: ## install what is missing, build, run FedAvg against Feroma, write runs/d
 	$(call build,release) --target feroma
 	$(FEROMA) run configs/demo.toml --out $(DEMO_RUN) --overwrite
 
+federation-demo: ## a server and five clients with certificates on this machine, two of them killed on the way
+	scripts/setup test
+	$(call configure,release)
+	$(call build,release) --target feroma
+	scripts/federation-demo $(FEROMA)
+
 install: ## build the program and the library and install them under PREFIX (default /usr/local) in DESTDIR
 	scripts/setup demo
 	$(call configure,release)
 	$(call build,release) --target feroma
 	DESTDIR="$(DESTDIR)" cmake --install $(RELEASE) --prefix "$(PREFIX)"
+
+deb: ## build the Debian package of the program and its systemd units, build/release/feroma_*.deb
+	scripts/setup test
+	$(call configure,release)
+	$(call build,release) --target feroma
+	cpack --config $(RELEASE)/CPackConfig.cmake
+
+deb-check: deb ## prove the package in a clean Debian 12 chroot (needs root)
+	scripts/deb-check
 
 test: ## install what is missing, build everything, run the fast tests
 	scripts/setup test

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "config.h"
 #include "feroma/core/error.h"
+#include "feroma/net/flower.h"
 #include "feroma/net/server.h"
 #include "feroma/runtime/run.h"
 #include "interrupt.h"
@@ -18,6 +19,7 @@ struct ClientArguments {
   ConfigArguments config;
   ClientPlan plan;
   std::string data;
+  std::string flower;
   bool insecure = false;
 };
 
@@ -41,14 +43,42 @@ std::unique_ptr<ClientData> data_of(const ClientArguments& arguments, ClientPlan
   }
   require(!arguments.config.file.empty(), ErrorCode::invalid_config,
           "a client needs --data FOLDER, or a scenario of which it plays one client");
+  require(plan.id.has_value(), ErrorCode::invalid_config, "--client must say which client of the scenario this is");
   // The server's own file will do: what is about serving does not concern a client.
   const Experiment experiment = read_federation_plan(load_config(arguments.config)).experiment;
   plan.privacy = experiment.privacy;
   return scenario_client_data(std::shared_ptr<const Federation>(make_federation(experiment)),
-                              static_cast<ClientId>(plan.id));
+                              static_cast<ClientId>(*plan.id));
+}
+
+/// Works for a server of the Flower framework instead of one of ours.
+void work_for_flower(const ClientArguments& arguments) {
+  require(!arguments.config.file.empty(), ErrorCode::invalid_config,
+          "--flower needs a config whose [training] says which model is trained");
+  const Experiment experiment = read_federation_plan(load_config(arguments.config)).experiment;
+  FlowerClientPlan plan;
+  plan.server = arguments.flower;
+  plan.authority = arguments.plan.authority;
+  plan.id = arguments.plan.id.value_or(0);
+  plan.training = experiment.training;
+  plan.seed = static_cast<std::uint64_t>(experiment.scenario.seed);
+  plan.note = [](const std::string& text) {
+    fmt::print("{}\n", text);
+    std::fflush(stdout);
+  };
+  const std::filesystem::path state = arguments.plan.state.empty() ? "flower-client" : arguments.plan.state;
+  const std::unique_ptr<ClientData> data =
+      arguments.data.empty() ? scenario_client_data(std::shared_ptr<const Federation>(make_federation(experiment)),
+                                                    static_cast<ClientId>(plan.id))
+                             : folder_client_data(arguments.data, state);
+  run_flower_client(plan, *data, stop_on_interrupt());
 }
 
 void work(const ClientArguments& arguments) {
+  if (!arguments.flower.empty()) {
+    work_for_flower(arguments);
+    return;
+  }
   require(arguments.insecure != !arguments.plan.authority.empty(), ErrorCode::invalid_config,
           "a client needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
   ClientPlan plan = arguments.plan;
@@ -56,8 +86,10 @@ void work(const ClientArguments& arguments) {
     fmt::print("{}\n", text);
     std::fflush(stdout);
   };
+  require(!arguments.insecure || plan.id.has_value(), ErrorCode::invalid_config,
+          "without certificates --client must say which client this is");
   if (plan.state.empty()) {
-    plan.state = fmt::format("client-{}", plan.id);
+    plan.state = plan.id ? fmt::format("client-{}", *plan.id) : plan.certificate.stem().string() + "-state";
   }
   const std::unique_ptr<ClientData> data = data_of(arguments, plan);
   run_client(plan, *data, stop_on_interrupt());
@@ -74,14 +106,17 @@ void add_client_command(CLI::App& app) {
   command->add_option("--data", arguments->data,
                       "Folder of the client's own data (docs/data.md); may change meanwhile");
   command->add_option("--server", arguments->plan.server, "Address and port of the server")->capture_default_str();
-  command->add_option("--client", arguments->plan.id, "Which client this is; certificates say it themselves")
-      ->capture_default_str();
-  command->add_option("--state", arguments->plan.state, "Folder of what must not be lost (default: client-<number>)");
+  command->add_option("--client", arguments->plan.id,
+                      "Which client this is, by number; certificates say it themselves");
+  command->add_option("--state", arguments->plan.state,
+                      "Folder of what must not be lost (default: client-<number> or <certificate>-state)");
   CLI::Option* authority = command->add_option("--ca", arguments->plan.authority, "The federation's ca.pem");
   command->add_option("--cert", arguments->plan.certificate, "This client's certificate")->needs(authority);
   command->add_option("--key", arguments->plan.key, "The key to it")->needs(authority);
   command->add_flag("--insecure", arguments->insecure, "No certificates and no encryption: loopback only")
       ->excludes(authority);
+  command->add_option("--flower", arguments->flower,
+                      "Join this server of the Flower framework instead (docs/flower.md)");
   command->footer(
       "Example:\n  feroma client --data ./visits --server fed.example.org:7443 --ca ca.pem --cert a.pem --key a.key\n"
       "  feroma client configs/federation.toml --client 3 --insecure");

@@ -14,6 +14,8 @@ void add_list_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_privacy_command(CLI::App& app);
+void add_assign_command(CLI::App& app);
+void add_predict_command(CLI::App& app);
 // Only in builds with the network.
 void add_cert_command(CLI::App& app);
 void add_server_command(CLI::App& app);

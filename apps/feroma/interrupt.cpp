@@ -6,6 +6,7 @@ namespace feroma::cli {
 namespace {
 
 std::atomic<bool> stop_requested = false;
+std::atomic<bool> drain_requested = false;
 
 void request_stop(int) {
   stop_requested = true;
@@ -13,7 +14,17 @@ void request_stop(int) {
   std::signal(SIGTERM, SIG_DFL);
 }
 
+void request_drain(int) {
+  drain_requested = true;
+  std::signal(SIGTERM, request_stop);
+}
+
 }  // namespace
+
+const std::atomic<bool>& drain_on_terminate() {
+  std::signal(SIGTERM, request_drain);
+  return drain_requested;
+}
 
 const std::atomic<bool>& stop_on_interrupt() {
   std::signal(SIGINT, request_stop);

@@ -7,11 +7,10 @@
 #include "commands.h"
 #include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
-#include "feroma/core/log.h"
 #include "feroma/core/options.h"
 #include "feroma/core/simd.h"
 #include "feroma/engine/engine.h"
-#include "terminal.h"
+#include "log_output.h"
 #include "usage.h"
 
 namespace feroma::cli {
@@ -36,22 +35,6 @@ std::string version_text() {
   return text;
 }
 
-void log_to_stderr(bool verbose) {
-  log::set_sink([verbose](log::Severity severity, std::string_view message) {
-    switch (severity) {
-      case log::Severity::debug:
-        if (verbose) {
-          fmt::print(stderr, "{}\n", message);
-        }
-        return;
-      case log::Severity::info: fmt::print(stderr, "{}\n", message); return;
-      case log::Severity::warning: fmt::print(stderr, "{} {}\n", red("warning:", stderr), message); return;
-    }
-  });
-}
-
-void print_error(std::string_view message) { fmt::print(stderr, "{} {}\n", red("feroma:", stderr), message); }
-
 int run_app(int argc, char** argv) {
   CLI::App app("Federated learning for data that differ between clients and drift over time.", "feroma");
   app.set_version_flag("--version", version_text, "Print the version, the features built in and the SIMD target");
@@ -66,10 +49,14 @@ int run_app(int argc, char** argv) {
   add_list_command(app);
   add_bench_command(app);
   add_privacy_command(app);
+  add_assign_command(app);
+  add_predict_command(app);
 #ifdef FEROMA_NET
   add_cert_command(app);
   add_server_command(app);
   add_client_command(app);
+  add_log_format_option(*app.get_subcommand("server"));
+  add_log_format_option(*app.get_subcommand("client"));
 #endif
 
   log_to_stderr(/*verbose=*/false);

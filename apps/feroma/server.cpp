@@ -2,12 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "commands.h"
 #include "config.h"
 #include "feroma/core/error.h"
+#include "feroma/core/log.h"
+#include "feroma/net/server_check.h"
 #include "interrupt.h"
+#include "log_output.h"
 
 namespace feroma::cli {
 namespace {
@@ -16,22 +20,67 @@ struct ServerArguments {
   ConfigArguments config;
   std::string state = "federation";
   ListenOptions listen;
+  std::string flower_address;
   bool insecure = false;
+  bool stay = false;
+  bool check = false;
+  Format format = Format::text;
 };
+
+/// What `--check` found; a problem is a failure.
+void print_check(const std::vector<CheckLine>& lines, Format format) {
+  if (format == Format::json) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const CheckLine& line : lines) {
+      rows.push_back({{"verdict", name_of(line.verdict)},
+                      {"subject", line.subject},
+                      {"text", line.text},
+                      {"advice", line.advice}});
+    }
+    fmt::print("{}\n", rows.dump(2));
+  } else {
+    fmt::print("{}", check_table(lines));
+  }
+  std::fflush(stdout);
+  require(!has_problem(lines), ErrorCode::io, "the server cannot start as things are");
+}
 
 void serve(ServerArguments arguments) {
   require(arguments.insecure != !arguments.listen.certificates.empty(), ErrorCode::invalid_config,
           "a server needs --certs FOLDER (feroma cert makes one) or, on loopback, --insecure");
   FederationPlan plan = read_federation_plan(load_config(arguments.config));
   plan.state = arguments.state;
+  plan.stay = arguments.stay;
+  if (!arguments.flower_address.empty()) {
+    arguments.listen.flower = FlowerOptions{arguments.flower_address, arguments.listen.certificates};
+  }
+  if (arguments.check) {
+    print_check(check_server(plan, arguments.listen), arguments.format);
+    return;
+  }
   plan.round_finished = [](const RoundRecord& round, int rounds) {
+    if (logs_json()) {
+      log::write(log::Severity::info, fmt::format("round {}/{} is finished", round.round, rounds),
+                 {{"round", round.round},
+                  {"rounds", rounds},
+                  {"clients", round.clients.size()},
+                  {"dropped", round.dropped.size()},
+                  {"accuracy_before", round.accuracy_before},
+                  {"accuracy_after", round.accuracy_after},
+                  {"seconds", round.seconds}});
+      return;
+    }
     fmt::print("round {}/{}: {} clients, {} dropped, accuracy {:.2f} -> {:.2f}, {:.1f} s\n", round.round, rounds,
                round.clients.size(), round.dropped.size(), round.accuracy_before, round.accuracy_after, round.seconds);
     std::fflush(stdout);
   };
   const std::atomic<bool>& stop = stop_on_interrupt();
+  plan.drain = &drain_on_terminate();
   FederationServer server(plan, arguments.listen, stop);
-  fmt::print("listening on port {}, waiting for {} clients\n", server.port(), plan.server.min_clients);
+  fmt::print("listening on port {}{}{}, waiting for {} clients\n", server.port(),
+             server.http_port() > 0 ? fmt::format(", status on {}", server.http_port()) : "",
+             server.flower_port() > 0 ? fmt::format(", Flower on {}", server.flower_port()) : "",
+             plan.server.min_clients);
   std::fflush(stdout);
   server.run();
   fmt::print("all rounds are done; models are in {}\n", (plan.state / "results").string());
@@ -50,6 +99,13 @@ void add_server_command(CLI::App& app) {
       command->add_option("--certs", arguments->listen.certificates, "Folder of certificates (feroma cert)");
   command->add_flag("--insecure", arguments->insecure, "No certificates and no encryption: loopback only")
       ->excludes(certificates);
+  command->add_option("--http-address", arguments->listen.http_address,
+                      "Show /metrics and /healthz here, e.g. 127.0.0.1:7480");
+  command->add_option("--flower-address", arguments->flower_address,
+                      "Let clients of the Flower framework in here, e.g. 0.0.0.0:8080 (docs/flower.md)");
+  command->add_flag("--stay", arguments->stay, "After the last round go on serving `feroma assign` until stopped");
+  command->add_flag("--check", arguments->check, "Only look whether it could start: config, certificates, disk, port");
+  add_format_option(*command, arguments->format);
   command->footer("Example:\n  feroma server configs/federation.toml --state federation --insecure");
   command->callback([arguments] { serve(*arguments); });
 }

@@ -18,11 +18,21 @@ int Algorithm::extra_rounds() const { return 0; }
 
 std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }
 
+Message Algorithm::visitor_question() const { return {}; }
+
+Message Algorithm::visitor_profile(const Message&, TestContext&) const { return {}; }
+
+std::optional<Offer> Algorithm::offer(const Message&, const VisitorWish&) const { return std::nullopt; }
+
+std::optional<Offer> Algorithm::settle(const Offer&, TestContext&) const { return std::nullopt; }
+
 Community Algorithm::community(TestPolicy) const { return {}; }
 
 std::optional<ClusterView> Algorithm::clusters() const { return std::nullopt; }
 
 std::unique_ptr<Predictor> Algorithm::personal(const Message&) const { return nullptr; }
+
+void Algorithm::forget(ClientId) {}
 
 void Algorithm::on_window_change(ClientContext&) const {}
 

@@ -36,6 +36,7 @@ class Feroma final : public Algorithm {
     plan_.model = context.model;
     plan_.fit = with_momentum(context.fit, plan_.options.momentum_reset);
     plan_.privacy = context.privacy;
+    plan_.multi_label = context.multi_label;
     if (plan_.privacy.guarded()) {
       plan_.options = private_form(plan_.options, plan_.privacy);
     }
@@ -114,8 +115,20 @@ class Feroma final : public Algorithm {
     }
   }
 
+  void forget(ClientId client) override { state_.equipped.erase(client); }
+
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
     return serve_test_client(plan_, state_, guarded(), policy, context);
+  }
+  [[nodiscard]] Message visitor_question() const override { return feroma::visitor_question(state_, guarded()); }
+  [[nodiscard]] Message visitor_profile(const Message& question, TestContext& context) const override {
+    return feroma::visitor_profile(plan_, guarded(), question, context);
+  }
+  [[nodiscard]] std::optional<Offer> offer(const Message& told, const VisitorWish& wish) const override {
+    return make_offer(plan_, state_, guarded(), told, wish);
+  }
+  [[nodiscard]] std::optional<Offer> settle(const Offer& offer, TestContext& context) const override {
+    return settle_offer(plan_, offer, context);
   }
   [[nodiscard]] const RoundTrace* trace() const override { return trace_.receivers.empty() ? nullptr : &trace_; }
   [[nodiscard]] std::vector<ServedModel> served() const override;
@@ -173,8 +186,10 @@ class Feroma final : public Algorithm {
   [[nodiscard]] const PrivateProfiles* guarded() const { return private_ ? &*private_ : nullptr; }
   [[nodiscard]] Message bounds_request() const;
   [[nodiscard]] Message profile_request(ClientId client) const;
-  /// A client without budget keeps the profile that it had; one that never had any gets the mean of all models.
+  /// A client without budget keeps the profile that it had.
   void receive_private(Round round, ClientId client, const Message& answer);
+  /// A client of which nothing is known gets the mean of all models.
+  void leave_unprofiled(ClientId client);
   void make_projector(const std::map<ClientId, Message>& answers);
   void map_profiles(Round round, const std::map<ClientId, Message>& answers, StageSeconds& seconds);
   void collect_models(Round round, const std::map<ClientId, Message>& answers, StageSeconds& seconds);
@@ -252,7 +267,13 @@ void Feroma::receive_private(Round round, ClientId client, const Message& answer
   state_.budget_spent = state_.budget_spent || answer.has("spent");
   if (std::optional<Profile> profile = private_->read(client, answer, rng)) {
     receivers_.push_back({client, std::move(*profile)});
-  } else if (!state_.parents.empty()) {
+  } else {
+    leave_unprofiled(client);
+  }
+}
+
+void Feroma::leave_unprofiled(ClientId client) {
+  if (!state_.parents.empty()) {
     unprofiled_.push_back(client);
   }
 }
@@ -284,6 +305,10 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
       state_.equipped.insert(client);
       if (private_) {
         receive_private(round, client, answer);
+        continue;
+      }
+      if (answer.has("unprofiled")) {
+        leave_unprofiled(client);
         continue;
       }
       vectors.push_back(answer.floats("profile"));
@@ -361,7 +386,10 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
                                 gains ? assigned(receiver.client).mixture : nullptr});
     }
   }
-  std::vector<Parent> kept = retained_parents(plan_.options, plan_.shape, state_.scaler, earlier, state_.parents);
+  // Where nobody with a profile answered, what was known stays.
+  std::vector<Parent> kept = state_.parents.empty()
+                                 ? earlier
+                                 : retained_parents(plan_.options, plan_.shape, state_.scaler, earlier, state_.parents);
   for (Parent& parent : kept) {
     parent.mixture = nullptr;  // momentum is of the last round alone
   }

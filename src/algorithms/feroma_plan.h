@@ -12,6 +12,7 @@ struct FeromaPlan {
   ModelSpec model;
   FitOptions fit;
   ProfileShape shape;
+  bool multi_label = false;  ///< samples may have several labels
   PrivacyOptions privacy;
 };
 

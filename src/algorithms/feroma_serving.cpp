@@ -1,6 +1,8 @@
 #include "algorithms/feroma_serving.h"
 
 #include <algorithm>
+#include <climits>
+#include <numeric>
 
 #include "algorithms/published_noise.h"
 #include "algorithms/strangers.h"
@@ -9,122 +11,218 @@
 namespace feroma {
 namespace {
 
-/// Answers one test client's question under one policy. Where models are chosen by confidence or by few labels, that is
-/// done on the client, which is given every model and folds them itself: of these nothing is told.
-class Server {
- public:
-  Server(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded, TestContext& context)
-      : plan_(plan), options_(plan.options), state_(state), guarded_(guarded), context_(context) {}
+/// A test client in this process may choose among all models.
+constexpr VisitorWish kAllModels{false, INT_MAX};
 
-  /// By the rule for strangers where nobody's data explain the client's, else by profile.
-  [[nodiscard]] std::unique_ptr<Predictor> native() const {
-    const std::optional<Profile> query = told_profile();
-    const bool tells = context_.data.size() > 0 && !context_.data.samples->multi_label();
-    if (query && options_.strangers == Strangers::confidence && tells &&
-        is_stranger(options_, plan_.shape, state_.scaler, *query, state_.parents)) {
-      return mixture(confidence_weights(context_.trainer, context_.data, state_.parents));
-    }
-    return mixture(weights(query, options_.assign_rule));
+/// What a client without labels tells: the label-free part of a profile.
+ProfileShape label_free(const ProfileShape& shape) { return {shape.marginal, 0, 0, false, shape.activations}; }
+
+Extractor extractor_in(const FeromaPlan& plan, const Message& question) {
+  return extractor_from(question, encoder_width(plan.options, plan.model));
+}
+
+Profile exact_profile(const FeromaPlan& plan, const Extractor& extractor, const EncodedSamples& samples,
+                      const Rng& rng) {
+  return extract_profile(plan.options, extractor, samples, plan.model.classes, Subsampling::off, rng);
+}
+
+/// The profile that was told; nothing where the client's budget is spent.
+std::optional<Profile> read_profile(const FeromaPlan& plan, const PrivateProfiles* guarded, const Message& told) {
+  if (guarded != nullptr) {
+    return guarded->read_unlabelled(told);
   }
+  const Answer answer("feroma", ClientId{0}, told);
+  // Nothing is known of the classes; what stands in their place is not compared.
+  Floats values = answer.floats("profile", label_free(plan.shape).size());
+  values.resize(plan.shape.size());
+  return decode(values, plan.shape, answer.integer("num_samples", 0));
+}
 
-  [[nodiscard]] std::unique_ptr<Predictor> nearest() const {
-    return mixture(weights(told_profile(), AssignRule::nearest));
+/// How far each parent is by what needs no labels; alike where nothing is known of the client.
+std::vector<double> distances_to(const FeromaPlan& plan, const FeromaState& state,
+                                 const std::optional<Profile>& query) {
+  if (!query) {
+    return std::vector<double>(state.parents.size());
   }
+  const std::vector<Profile> profiles = profiles_of(state.parents);
+  const Gauge gauge = fit_gauge(plan.options.assign_metric, plan.shape, /*label_free=*/true, state.scaler, profiles);
+  const Matrix squared = compare(gauge, std::span(&*query, 1), profiles).squared;
+  return {squared.values.begin(), squared.values.end()};
+}
 
-  [[nodiscard]] std::unique_ptr<Predictor> by_few_labels() const {
-    return context_.few_labels == nullptr ? nullptr : mixture(few_label_weights());
+/// The nearest parents, in the order of all of them.
+Offer candidates(const FeromaPlan& plan, const FeromaState& state, const std::optional<Profile>& query, Choice choice,
+                 int most) {
+  const std::vector<double> distances = distances_to(plan, state, query);
+  std::vector<std::size_t> order(state.parents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return distances[a] < distances[b]; });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(most, 1))));
+  std::sort(order.begin(), order.end());
+  Offer offer{choice, {}, {}};
+  for (const std::size_t i : order) {
+    offer.models.push_back(state.parents[i].model);
+    offer.sources.push_back({{{state.parents[i].client, state.parents[i].round}, 1.0}});
   }
+  return offer;
+}
 
-  [[nodiscard]] std::unique_ptr<Predictor> known() const {
-    const auto own = std::find_if(state_.parents.begin(), state_.parents.end(),
-                                  [&](const Parent& parent) { return parent.client == context_.id; });
-    return own == state_.parents.end() ? nullptr
-                                       : make_single_model_predictor(own->model, {{{own->client, own->round}, 1.0}});
-  }
-
- private:
-  [[nodiscard]] EncodedSamples encoded(const View& view, bool labelled) const {
-    return encode_samples(options_, state_.extractor.encoder, context_.trainer, view, labelled);
-  }
-
-  [[nodiscard]] Profile exact_profile(const EncodedSamples& samples) const {
-    return extract_profile(options_, state_.extractor, samples, plan_.model.classes, Subsampling::off, context_.rng);
-  }
-
-  /// What the server is told of the client; nothing where its budget is spent.
-  [[nodiscard]] std::optional<Profile> told_profile() const {
-    const StageTimer timer(context_.seconds, Stage::profile);
-    const EncodedSamples samples = encoded(context_.data, /*labelled=*/false);
-    if (guarded_ != nullptr) {
-      return guarded_->test_profile(context_.disclosure, project(state_.extractor.projector, samples.rows));
-    }
-    Profile profile = exact_profile(samples);
-    // The reference implementation leaves test profiles alone.
-    return options_.noise_stream == NoiseStream::constant
-               ? profile
-               : published_form(plan_, state_.extractor, samples, std::move(profile), context_.rng);
-  }
-
-  [[nodiscard]] std::vector<double> weights(const std::optional<Profile>& query, AssignRule rule) const {
-    if (!query) {
-      return uniform_weights(state_.parents.size());
-    }
-    return assignment_weights(options_, rule, plan_.shape, state_.scaler, *query, state_.parents, /*label_free=*/true);
-  }
-
-  [[nodiscard]] std::vector<double> few_label_weights() const {
-    const View& labelled = *context_.few_labels;
-    if (options_.few_label == FewLabelRule::loss) {
-      std::vector<double> losses;
-      for (const Parent& parent : state_.parents) {
-        losses.push_back(context_.trainer.evaluate(*parent.model, labelled).loss());
-      }
-      return softmax_weights(losses, options_.loss_temperature);
-    }
-    // The label-free part comes from all data, the class part from the few labelled samples.
-    Profile query = exact_profile(encoded(context_.data, /*labelled=*/false));
-    Profile classes = exact_profile(encoded(labelled, /*labelled=*/true));
-    query.per_class = std::move(classes.per_class);
-    query.prior = std::move(classes.prior);
-    return assignment_weights(options_, AssignRule::nearest, plan_.shape, state_.scaler, query, state_.parents,
-                              /*label_free=*/false);
-  }
-
-  [[nodiscard]] std::unique_ptr<Predictor> mixture(std::span<const double> weights) const {
-    std::vector<ParametersPtr> models;
-    ModelShares sources;
-    for (std::size_t i = 0; i < state_.parents.size(); ++i) {
-      models.push_back(state_.parents[i].model);
+/// One model folded from several.
+Offer mixture(const FeromaPlan& plan, const std::vector<ParametersPtr>& models, std::span<const ModelShares> sources,
+              std::span<const double> weights) {
+  ModelShares shares;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const auto& [source, share] : sources[i]) {
       if (weights[i] > 0) {
-        sources[{state_.parents[i].client, state_.parents[i].round}] = weights[i];
+        shares[source] = weights[i] * share;
       }
     }
-    const std::vector<float> row(weights.begin(), weights.end());
-    return make_single_model_predictor(share(std::move(fold_models(options_.fold_rule(), models, row).front())),
-                                       std::move(sources));
   }
+  const std::vector<float> row(weights.begin(), weights.end());
+  return {Choice::as_offered,
+          {share(std::move(fold_models(plan.options.fold_rule(), models, row).front()))},
+          {1.0},
+          {std::move(shares)}};
+}
 
-  const FeromaPlan& plan_;
-  const FeromaOptions& options_;
-  const FeromaState& state_;
-  const PrivateProfiles* guarded_;
-  TestContext& context_;
-};
+Offer mixture_by_profile(const FeromaPlan& plan, const FeromaState& state, const std::optional<Profile>& query,
+                         AssignRule rule) {
+  const Offer all = candidates(plan, state, std::nullopt, Choice::as_offered, INT_MAX);
+  return mixture(plan, all.models, all.sources,
+                 query ? assignment_weights(plan.options, rule, plan.shape, state.scaler, *query, state.parents,
+                                            /*label_free=*/true)
+                       : uniform_weights(state.parents.size()));
+}
+
+Offer one_for_all(const FeromaState& state) { return {Choice::as_offered, {state.global}, {1.0}, {{}}}; }
+
+/// What a test client in this process tells.
+std::optional<Profile> told_profile(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded,
+                                    TestContext& context) {
+  return read_profile(plan, guarded, visitor_profile(plan, guarded, visitor_question(state, guarded), context));
+}
+
+/// The label-free part comes from all data, the class part from the few labelled samples; not over a network, where
+/// what labels say of records would leave the client.
+Offer by_few_moments(const FeromaPlan& plan, const FeromaState& state, TestContext& context) {
+  const auto profile = [&](const View& view, bool labelled) {
+    const EncodedSamples samples =
+        encode_samples(plan.options, state.extractor.encoder, context.trainer, view, labelled);
+    return exact_profile(plan, state.extractor, samples, context.rng);
+  };
+  Profile query = profile(context.data, false);
+  Profile classes = profile(*context.few_labels, true);
+  query.per_class = std::move(classes.per_class);
+  query.prior = std::move(classes.prior);
+  const Offer all = candidates(plan, state, std::nullopt, Choice::as_offered, INT_MAX);
+  return mixture(plan, all.models, all.sources,
+                 assignment_weights(plan.options, AssignRule::nearest, plan.shape, state.scaler, query, state.parents,
+                                    /*label_free=*/false));
+}
+
+std::unique_ptr<Predictor> by_few_labels(const FeromaPlan& plan, const FeromaState& state, TestContext& context) {
+  if (context.few_labels == nullptr) {
+    return nullptr;
+  }
+  if (plan.options.few_label == FewLabelRule::moments) {
+    return make_predictor(by_few_moments(plan, state, context));
+  }
+  return make_predictor(settle_offer(plan, candidates(plan, state, std::nullopt, Choice::by_labels, INT_MAX), context));
+}
+
+std::unique_ptr<Predictor> known(const FeromaState& state, ClientId client) {
+  const auto own = std::find_if(state.parents.begin(), state.parents.end(),
+                                [&](const Parent& parent) { return parent.client == client; });
+  return own == state.parents.end() ? nullptr
+                                    : make_single_model_predictor(own->model, {{{own->client, own->round}, 1.0}});
+}
 
 }  // namespace
+
+Message visitor_question(const FeromaState& state, const PrivateProfiles* guarded) {
+  if (state.parents.empty()) {
+    return {};
+  }
+  Message question = to_message(state.extractor);
+  if (guarded != nullptr) {
+    question.values.merge(guarded->bounds_message().values);
+  }
+  return question;
+}
+
+Message visitor_profile(const FeromaPlan& plan, const PrivateProfiles* guarded, const Message& question,
+                        TestContext& context) {
+  if (question.values.empty()) {
+    return {};
+  }
+  const StageTimer timer(context.seconds, Stage::profile);
+  const Extractor extractor = extractor_in(plan, question);
+  const EncodedSamples samples =
+      encode_samples(plan.options, extractor.encoder, context.trainer, context.data, /*labelled=*/false);
+  if (guarded != nullptr) {
+    return guarded->tell_unlabelled(context.disclosure, question, project(extractor.projector, samples.rows));
+  }
+  Profile profile = exact_profile(plan, extractor, samples, context.rng);
+  // The reference implementation leaves test profiles alone.
+  if (plan.options.noise_stream != NoiseStream::constant) {
+    profile = published_form(plan, extractor, samples, std::move(profile), context.rng);
+  }
+  const Profile told{std::move(profile.marginal), {}, {}, profile.num_samples};
+  return {{{"profile", encode(told, label_free(plan.shape))}, {"num_samples", Ints{told.num_samples}}}};
+}
+
+Offer make_offer(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded, const Message& told,
+                 const VisitorWish& wish) {
+  if (state.parents.empty()) {
+    return one_for_all(state);
+  }
+  const std::optional<Profile> query = read_profile(plan, guarded, told);
+  if (wish.few_labels && wish.candidates > 0) {
+    return candidates(plan, state, query, Choice::by_labels, wish.candidates);
+  }
+  const bool tells = query && query->num_samples > 0 && !plan.multi_label;
+  if (tells && wish.candidates > 0 && plan.options.strangers == Strangers::confidence &&
+      is_stranger(plan.options, plan.shape, state.scaler, *query, state.parents)) {
+    return candidates(plan, state, query, Choice::by_confidence, wish.candidates);
+  }
+  return mixture_by_profile(plan, state, query, plan.options.assign_rule);
+}
+
+Offer settle_offer(const FeromaPlan& plan, const Offer& offer, TestContext& context) {
+  switch (offer.choice) {
+    case Choice::as_offered: return offer;
+    case Choice::by_confidence:
+      return mixture(plan, offer.models, offer.sources,
+                     confidence_weights(context.trainer, context.data, offer.models));
+    case Choice::by_labels: {
+      require(context.few_labels != nullptr, ErrorCode::invalid_data,
+              "[feroma] a choice by labels needs labelled samples");
+      std::vector<double> losses;
+      for (const ParametersPtr& model : offer.models) {
+        losses.push_back(context.trainer.evaluate(*model, *context.few_labels).loss());
+      }
+      return mixture(plan, offer.models, offer.sources, softmax_weights(losses, plan.options.loss_temperature));
+    }
+  }
+  unreachable();
+}
 
 std::unique_ptr<Predictor> serve_test_client(const FeromaPlan& plan, const FeromaState& state,
                                              const PrivateProfiles* guarded, TestPolicy policy, TestContext& context) {
   if (state.parents.empty()) {  // still warming up: there is only the global model
     const bool serves = policy == TestPolicy::native || policy == TestPolicy::known_association;
-    return serves ? make_single_model_predictor(state.global) : nullptr;
+    return serves ? make_predictor(one_for_all(state)) : nullptr;
   }
-  const Server server(plan, state, guarded, context);
   switch (policy) {
-    case TestPolicy::native: return server.native();
-    case TestPolicy::nearest_signature: return server.nearest();
-    case TestPolicy::few_label: return server.by_few_labels();
-    case TestPolicy::known_association: return server.known();
+    case TestPolicy::native: {
+      const Message told = visitor_profile(plan, guarded, visitor_question(state, guarded), context);
+      return make_predictor(settle_offer(plan, make_offer(plan, state, guarded, told, kAllModels), context));
+    }
+    case TestPolicy::nearest_signature:
+      return make_predictor(
+          mixture_by_profile(plan, state, told_profile(plan, state, guarded, context), AssignRule::nearest));
+    case TestPolicy::few_label: return by_few_labels(plan, state, context);
+    case TestPolicy::known_association: return known(state, context.id);
     case TestPolicy::cluster_expectation:
     case TestPolicy::personal_uniform: return nullptr;
   }

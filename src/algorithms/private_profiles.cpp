@@ -132,12 +132,22 @@ Message PrivateProfiles::tell_profile(Disclosure* disclosure, Message& memory, i
   return {{{"sums", memory.ints("sums")}, {"epoch", memory.ints("sums_epoch")}}};
 }
 
-std::optional<Profile> PrivateProfiles::test_profile(Disclosure* disclosure, const Rows& projected) const {
-  const std::size_t epoch = bounds_.size() - 1;
-  const std::optional<Ints> told = required(disclosure)
-                                       .profile(0, static_cast<std::int64_t>(epoch), unlabelled_,
-                                                sums_of(unlabelled_, bounds_[epoch], projected.values, {}));
-  return told ? std::optional(profile_of(unlabelled_, epoch, *told)) : std::nullopt;
+Message PrivateProfiles::tell_unlabelled(Disclosure* disclosure, const Message& bounds, const Rows& projected) const {
+  const std::int64_t epoch = bounds.integer("clip.epoch");
+  const ClipBounds clip{bounds.floats("clip.centre"), bounds.floats("clip.scale")};
+  std::optional<Ints> told =
+      required(disclosure).profile(0, epoch, unlabelled_, sums_of(unlabelled_, clip, projected.values, {}));
+  return told ? Message{{{"sums", std::move(*told)}, {"epoch", Ints{epoch}}}} : Message{{{"spent", Ints{1}}}};
+}
+
+std::optional<Profile> PrivateProfiles::read_unlabelled(const Message& told) const {
+  const Answer answer("feroma", ClientId{0}, told);
+  if (answer.has("spent")) {
+    return std::nullopt;
+  }
+  const Ints& sums = answer.integers("sums", unlabelled_.size(), -kLargestSum, kLargestSum);
+  const std::int64_t epoch = answer.integer("epoch", 0, static_cast<std::int64_t>(bounds_.size()) - 1);
+  return profile_of(unlabelled_, static_cast<std::size_t>(epoch), sums);
 }
 
 void PrivateProfiles::check_norms(const Answer& answer) {

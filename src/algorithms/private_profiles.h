@@ -36,12 +36,14 @@ class PrivateProfiles {
   /// The client's sums: those it sent of this data version before, or new ones. `memory` is the client's own.
   [[nodiscard]] Message tell_profile(Disclosure* disclosure, Message& memory, int version,
                                      const Projected& projected) const;
-  /// The profile of a client that knows no labels; nothing once its budget is spent.
-  [[nodiscard]] std::optional<Profile> test_profile(Disclosure* disclosure, const Rows& projected) const;
+  /// The sums of a client that knows no labels, within the bounds of a `bounds_message`.
+  [[nodiscard]] Message tell_unlabelled(Disclosure* disclosure, const Message& bounds, const Rows& projected) const;
 
   // ---- Server side ----
   static void check_norms(const Answer& answer);
   void check_profile(const Answer& answer) const;
+  /// What a client without labels told; its budget may be spent. Anything else is an invalid_data error.
+  [[nodiscard]] std::optional<Profile> read_unlabelled(const Message& told) const;
   void take_norms(const std::map<ClientId, Message>& answers);
   /// Fixes by the first profiles what later ones are read with, and moves the bounds once.
   void learn(const std::map<ClientId, Message>& answers);

@@ -66,10 +66,10 @@ bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const 
   return noise > 0 && row[nearest] > kPartnerRatio * kPartnerRatio * noise && class_shares_alike(old);
 }
 
-std::vector<double> confidence_weights(Trainer& trainer, const View& data, std::span<const Parent> parents) {
+std::vector<double> confidence_weights(Trainer& trainer, const View& data, std::span<const ParametersPtr> models) {
   std::vector<double> losses;
-  for (const Parent& parent : parents) {
-    const std::vector<float> probabilities = trainer.probabilities(*parent.model, data);
+  for (const ParametersPtr& model : models) {
+    const std::vector<float> probabilities = trainer.probabilities(*model, data);
     losses.push_back(-information(probabilities, probabilities.size() / data.size()));
   }
   return softmax_weights(losses, kTemperature);

@@ -15,11 +15,11 @@ namespace feroma {
 [[nodiscard]] bool is_stranger(const FeromaOptions& options, const ProfileShape& shape, const BlockScaler& scaler,
                                const Profile& query, std::span<const Parent> parents);
 
-/// Weights over the parents by how much their models tell of the client's unlabelled data: exp(information / 0.02
+/// Weights over models by how much they tell of the client's unlabelled data: exp(information / 0.02
 /// nats), where information is the entropy of the mean prediction less the mean entropy of the predictions. For data
 /// with one label per sample: of several labels, most of them absent, every model is sure.
 [[nodiscard]] std::vector<double> confidence_weights(Trainer& trainer, const View& data,
-                                                     std::span<const Parent> parents);
+                                                     std::span<const ParametersPtr> models);
 
 /// How far each receiver's data are from those of the parent that leads it, without labels and in units of sampling
 /// noise; 0 where the metric knows no noise.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <system_error>
 
@@ -70,7 +69,10 @@ std::string read_text(const std::filesystem::path& path) {
   return text;
 }
 
-void write_pieces_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
+namespace {
+
+/// Writes the pieces under another name and renames the file.
+void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces, bool synced) {
   const std::filesystem::path unfinished = unfinished_name(path);
   PosixFile file(unfinished, O_WRONLY | O_CREAT | O_EXCL, path);
   const RemoveLater cleanup(unfinished);
@@ -78,12 +80,22 @@ void write_pieces_atomically(const std::filesystem::path& path, std::span<const 
     file.write_all(piece);
   }
   // The content must be on disk before its name is: otherwise a power loss leaves an empty file under the final name.
-  file.sync();
-  file.close();
-  if (::rename(unfinished.c_str(), path.c_str()) < 0) {
-    detail::fail_errno(path, "replace", errno);
+  if (synced) {
+    file.sync();
   }
+  file.close();
+  detail::rename_file(unfinished, path);
+}
+
+}  // namespace
+
+void write_pieces_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
+  replace_file(path, pieces, /*synced=*/true);
   detail::sync_folder(path.parent_path());
+}
+
+void write_file_unsynced(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  replace_file(path, std::array{bytes}, /*synced=*/false);
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes) {

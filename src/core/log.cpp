@@ -16,11 +16,15 @@ void set_sink(Sink sink) {
   installed_sink = std::move(sink);
 }
 
-void write(Severity severity, std::string_view message) {
+void write(const Entry& entry) {
   const std::lock_guard lock(sink_mutex);
   if (installed_sink) {
-    installed_sink(severity, message);
+    installed_sink(entry);
   }
+}
+
+void write(Severity severity, std::string_view message, std::initializer_list<Field> fields) {
+  write(Entry{severity, message, std::span(fields.begin(), fields.size())});
 }
 
 }  // namespace feroma::log

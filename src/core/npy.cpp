@@ -169,6 +169,25 @@ NpyValues read_typed(std::string_view descr, std::span<const std::byte> data, st
   fail(ErrorCode::invalid_data, "{}: element type must be |u1, <i4, <i8, <f4 or <f8, got {}", name, descr);
 }
 
+/// Values that lie with the first index fastest, in C order.
+template <class T>
+std::vector<T> in_c_order(const std::vector<T>& values, std::span<const std::int64_t> shape) {
+  std::vector<T> ordered;
+  ordered.reserve(values.size());
+  std::vector<std::int64_t> index(shape.size());
+  while (ordered.size() < values.size()) {
+    std::int64_t place = 0;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      place = place * shape[d] + index[d];
+    }
+    ordered.push_back(values[static_cast<std::size_t>(place)]);
+    for (std::size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) {
+      index[d] = 0;
+    }
+  }
+  return ordered;
+}
+
 std::string header_text(std::string_view type, std::span<const std::int64_t> shape) {
   std::string dims;
   for (const std::int64_t size : shape) {
@@ -225,7 +244,7 @@ std::string NpyArray::type_name() const { return std::string(kTypeNames[values.i
 
 NpyArray read_npy(const std::filesystem::path& path) { return parse_npy(read_file(path), path.string()); }
 
-NpyArray parse_npy(std::span<const std::byte> bytes, std::string name) {
+NpyArray parse_npy(std::span<const std::byte> bytes, std::string name, NpyOrder order) {
   const auto byte_at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
   require(bytes.size() >= kPrefix + 2 && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0,
           ErrorCode::invalid_data, "{}: is not a .npy file", name);
@@ -245,13 +264,16 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string name) {
   std::memcpy(header.data(), bytes.data() + start, length);
   HeaderParser parser(header, name);
   parser.parse();
-  require(!parser.fortran_order(), ErrorCode::invalid_data, "{}: Fortran order is not supported; save it in C order",
-          name);
+  require(!parser.fortran_order() || order == NpyOrder::any, ErrorCode::invalid_data,
+          "{}: Fortran order is not supported; save it in C order", name);
   require(parser.shape().size() <= kMaxDims, ErrorCode::invalid_data, "{}: at most {} dimensions, got {}", name,
           kMaxDims, parser.shape().size());
   NpyArray array;
   array.values = read_typed(parser.descr(), bytes.subspan(start + length), parser.shape(), name);
   array.shape = parser.shape();
+  if (parser.fortran_order()) {
+    std::visit([&](auto& values) { values = in_c_order(values, array.shape); }, array.values);
+  }
   array.name = std::move(name);
   return array;
 }

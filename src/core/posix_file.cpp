@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include "feroma/core/fault_point.h"
 
 namespace feroma::detail {
 namespace {
@@ -23,6 +26,25 @@ auto uninterrupted(Call call) {
   }
 }
 
+/// The same for a call that a test may watch or let fail; `call` is told how many bytes a write may write.
+template <class Call>
+auto watched(FileCall about, Call call) {
+  return uninterrupted([&]() -> decltype(call(std::size_t{})) {
+    FaultHook* hook = fault_hook();
+    const FileFault fault = hook == nullptr ? FileFault{} : hook->before(about);
+    if (fault.error != 0) {
+      errno = fault.error;
+      return -1;
+    }
+    const auto result = call(fault.most);
+    if (hook != nullptr && result >= 0) {
+      about.descriptor = about.op == FileOp::open ? static_cast<int>(result) : about.descriptor;
+      hook->after(about);
+    }
+    return result;
+  });
+}
+
 }  // namespace
 
 void fail_errno(const std::filesystem::path& path, std::string_view verb, int error) {
@@ -30,16 +52,17 @@ void fail_errno(const std::filesystem::path& path, std::string_view verb, int er
 }
 
 PosixFile::PosixFile(const std::filesystem::path& path, int flags, std::filesystem::path shown)
-    : path_(shown.empty() ? path : std::move(shown)) {
+    : path_(shown.empty() ? path : std::move(shown)), is_folder_((flags & O_DIRECTORY) != 0) {
   constexpr mode_t kMode = 0666;  // the user's umask narrows it
-  descriptor_ = uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
+  descriptor_ = watched({FileOp::open, -1, path.c_str()},
+                        [&](std::size_t) { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
   if (descriptor_ < 0) {
     fail_errno(path_, (flags & O_ACCMODE) == O_RDONLY ? "open" : "open for writing", errno);
   }
 }
 
 PosixFile::PosixFile(PosixFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : path_(std::move(other.path_)), is_folder_(other.is_folder_), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 PosixFile::~PosixFile() {
   if (descriptor_ >= 0) {
@@ -64,7 +87,9 @@ std::size_t PosixFile::read(std::span<std::byte> out) {
 
 void PosixFile::write_all(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = uninterrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
+    const ssize_t put = watched({FileOp::write, descriptor_, path_.c_str()}, [&](std::size_t most) {
+      return ::write(descriptor_, bytes.data(), std::min(bytes.size(), most));
+    });
     if (put < 0) {
       fail_errno(path_, "write", errno);
     }
@@ -73,13 +98,15 @@ void PosixFile::write_all(std::span<const std::byte> bytes) {
 }
 
 void PosixFile::sync() {
-  if (uninterrupted([&] { return ::fsync(descriptor_); }) < 0) {
+  const FileCall about{is_folder_ ? FileOp::sync_folder : FileOp::sync, descriptor_, path_.c_str()};
+  if (watched(about, [&](std::size_t) { return ::fsync(descriptor_); }) < 0) {
     fail_errno(path_, "sync to disk", errno);
   }
 }
 
 void PosixFile::truncate(std::uint64_t size) {
-  if (uninterrupted([&] { return ::ftruncate(descriptor_, static_cast<off_t>(size)); }) < 0) {
+  if (watched({FileOp::truncate, descriptor_, path_.c_str()},
+              [&](std::size_t) { return ::ftruncate(descriptor_, static_cast<off_t>(size)); }) < 0) {
     fail_errno(path_, "truncate", errno);
   }
 }
@@ -106,6 +133,13 @@ void PosixFile::close() {
   // Linux frees the descriptor even when close is interrupted, so it is never called twice.
   if (::close(std::exchange(descriptor_, -1)) < 0 && errno != EINTR) {
     fail_errno(path_, "close", errno);
+  }
+}
+
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (watched({FileOp::rename, -1, from.c_str(), to.c_str()},
+              [&](std::size_t) { return ::rename(from.c_str(), to.c_str()); }) < 0) {
+    fail_errno(to, "replace", errno);
   }
 }
 

@@ -35,9 +35,12 @@ class PosixFile {
 
  private:
   std::filesystem::path path_;
+  bool is_folder_ = false;
   int descriptor_ = -1;
 };
 
+/// Gives a file another name, in place of what had it.
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 /// Makes a rename or a new name in `folder` survive a power loss.
 void sync_folder(const std::filesystem::path& folder);
 

@@ -6,9 +6,6 @@
 namespace feroma {
 namespace {
 
-/// How sharply few labels choose between models: a loss so much above the best one divides the weight by e.
-constexpr double kLossTemperature = 0.05;
-
 using Candidates = std::vector<std::unique_ptr<Predictor>>;
 
 std::unique_ptr<Predictor> ensemble(Candidates candidates, std::span<const double> weights) {
@@ -39,7 +36,8 @@ Candidates personal_predictors(const Algorithm& algorithm, const TestContext& co
   return candidates;
 }
 
-/// The share of the last round's clients that is in each cluster; empty where nobody is.
+}  // namespace
+
 std::vector<double> expected_shares(const ClusterView& view) {
   std::vector<double> expected(view.present.empty() ? 0 : view.models.size());
   for (const ClientId client : view.present) {
@@ -53,6 +51,8 @@ std::vector<double> expected_shares(const ClusterView& view) {
   }
   return expected;
 }
+
+namespace {
 
 std::unique_ptr<Predictor> expectation(const std::optional<ClusterView>& view) {
   const std::vector<double> expected = view ? expected_shares(*view) : std::vector<double>();

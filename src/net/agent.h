@@ -14,33 +14,19 @@
 #include "feroma/privacy/options.h"
 #include "feroma/runtime/experiment.h"
 #include "net/client_state.h"
-#include "net/session.h"
+#include "net/client_work.h"
+#include "net/intake.h"
+#include "net/watchdog.h"
 
 namespace feroma::net {
 
-/// A client's connection to the server. `send` may be called by several threads, one at a time.
-class ServerLink {
- public:
-  virtual ~ServerLink() = default;
-  /// False once the connection is gone.
-  [[nodiscard]] virtual bool send(const v1::ClientFrame& frame) = 0;
-  /// Waits for the next frame; false once there will be none.
-  [[nodiscard]] virtual bool receive(v1::ServerFrame& frame) = 0;
-  /// Ends the connection, whatever it is doing.
-  virtual void cancel() = 0;
-};
-
-/// Why a connection ended.
-struct Ending {
-  v1::Reason reason = v1::REASON_UNSPECIFIED;  ///< unspecified: the connection was lost
-  std::string text;
-  double retry_seconds = 0;  ///< 0: the server does not want to see the client again
-};
-
 struct AgentOptions {
-  std::filesystem::path state;                        ///< the client's own folder
-  std::uint32_t id = 0;                               ///< claimed where there are no certificates
-  PrivacyOptions privacy = {};                        ///< the least that this client asks for; `off` asks for nothing
+  std::filesystem::path state;  ///< the client's own folder
+  /// Which client this is: claimed where there are no certificates, else compared with what they say. Absent: whatever
+  /// the certificate says.
+  std::optional<std::uint32_t> id = {};
+  PrivacyOptions privacy = {};   ///< the least that this client asks for; `off` asks for nothing
+  double patience_seconds = 10;  ///< for the server's first word; later it says how often it is heard
   std::function<void(const std::string&)> note = {};  ///< what happens, for people
 };
 
@@ -62,13 +48,16 @@ class Agent {
   struct Work;
   struct Inbox;
 
-  [[nodiscard]] v1::ClientFrame hello() const;
+  [[nodiscard]] v1::Hello hello() const;
   /// Reads the server's config and makes what the work needs; what cannot be agreed to is an error.
   void prepare_work(const v1::Welcome& welcome);
-  void read_frames(ServerLink& link, Inbox& inbox) const;
+  /// Takes steps and remembers until the connection ends.
+  [[nodiscard]] Ending work(Inbox& inbox);
+  void read_frames(ServerLink& link, const std::string& session, Watchdog& watchdog, Inbox& inbox);
+  /// Lets the server know that the client is there.
+  void beat(const std::stop_token& end, Clock::duration pause);
   [[nodiscard]] bool answer(const v1::Task& task, std::span<const std::byte> bytes);
   [[nodiscard]] TakenStep take(const v1::Task& task, std::span<const std::byte> bytes);
-  [[nodiscard]] bool send(v1::ClientFrame frame);
   void note(const std::string& text) const;
 
   AgentOptions options_;
@@ -76,11 +65,7 @@ class Agent {
   const std::atomic<bool>& stop_;
   std::unique_ptr<Work> work_;
   int steps_ = 0;
-  // ---- of the present connection ----
-  ServerLink* link_ = nullptr;
-  std::mutex sending_;
-  std::string session_;
-  std::uint64_t sent_ = 0;
+  std::unique_ptr<Outbox> outbox_;  ///< of the present connection
 };
 
 }  // namespace feroma::net

@@ -1,8 +1,11 @@
 #include "net/client_state.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "feroma/core/error.h"
+#include "feroma/core/files.h"
 #include "feroma/store/checkpoint.h"
 
 namespace feroma::net {
@@ -71,21 +74,31 @@ TakenStep get_step(ModelReader& in) {
   return step;
 }
 
+detail::PosixFile open_lock(const std::filesystem::path& folder) {
+  make_writable_folder(folder);
+  return {folder / "lock", O_RDWR | O_CREAT};
+}
+
 }  // namespace
 
-std::pair<std::string, Round> ClientState::peek(const std::filesystem::path& folder) {
+ClientState::Summary ClientState::peek(const std::filesystem::path& folder) {
   if (!has_checkpoint(folder / kFile)) {
     return {};
   }
   const Bytes bytes = read_checkpoint(folder / kFile);
   ArchiveReader in(bytes, (folder / kFile).string());
-  std::string job = in.get_string();
-  return {std::move(job), in.get<std::int32_t>()};
+  Summary summary;
+  summary.job = in.get_string();
+  summary.committed = in.get<std::int32_t>();
+  summary.remembers = in.get<bool>();
+  return summary;
 }
 
-ClientState::ClientState(std::filesystem::path folder, std::shared_ptr<const ParamLayout> layout,
+ClientState::ClientState(const std::filesystem::path& folder, std::shared_ptr<const ParamLayout> layout,
                          const std::string& job)
-    : file_(std::move(folder) / kFile), layout_(std::move(layout)), job_(job) {
+    : file_(folder / kFile), lock_(open_lock(folder)), layout_(std::move(layout)), job_(job) {
+  require(lock_.try_lock(), ErrorCode::invalid_config, "{}: another client is running with this state folder",
+          folder.string());
   if (!has_checkpoint(file_)) {
     write();
     return;
@@ -96,6 +109,7 @@ ClientState::ClientState(std::filesystem::path folder, std::shared_ptr<const Par
   require(found == job, ErrorCode::invalid_data, "{}: is the state of a client of federation {}, this one is {}",
           file_.string(), found, job);
   committed_ = archive.get<std::int32_t>();
+  static_cast<void>(archive.get<bool>());  // what follows says it too
   ModelReader in(archive, layout_);
   base_ = get_memory(in);
   const auto count = archive.get<std::uint32_t>();
@@ -109,6 +123,7 @@ void ClientState::write() const {
   ArchiveWriter archive;
   archive.put(std::string_view(job_));
   archive.put<std::int32_t>(committed_);
+  archive.put(base_.window >= 0 || !steps_.empty());
   ModelWriter out(archive);
   put(out, base_);
   archive.put<std::uint32_t>(static_cast<std::uint32_t>(steps_.size()));
@@ -141,17 +156,17 @@ void ClientState::keep(TakenStep step) {
   write();
 }
 
-void ClientState::commit(Round round) {
+void ClientState::commit(Round round, Counted counted) {
   if (round <= committed_) {
     return;
   }
   committed_ = round;
-  const auto open =
-      std::find_if(steps_.begin(), steps_.end(), [&](const TakenStep& step) { return step.round > round; });
-  if (open != steps_.begin()) {
-    base_ = std::prev(open)->after;
-    steps_.erase(steps_.begin(), open);
+  for (TakenStep& step : steps_) {
+    if (step.round == counted.round && step.phase < counted.phases) {
+      base_ = std::move(step.after);
+    }
   }
+  std::erase_if(steps_, [&](const TakenStep& step) { return step.round <= round; });
   write();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/posix_file.h"
 #include "feroma/runtime/client_step.h"
 
 namespace feroma::net {
@@ -19,6 +20,12 @@ struct TakenStep {
   ClientMemory after;
 };
 
+/// How far a client's answers went into a round.
+struct Counted {
+  Round round = 0;
+  int phases = 0;  ///< the first ones
+};
+
 /**
  * What a client must not lose: for which federation it works, what it remembers, and its answers of the round that is
  * not finished. A step that is asked for again is answered with the same bytes; one that is asked anew begins with what
@@ -26,10 +33,15 @@ struct TakenStep {
  */
 class ClientState {
  public:
-  /// Opens the state in `folder`, or begins one.
-  ClientState(std::filesystem::path folder, std::shared_ptr<const ParamLayout> layout, const std::string& job);
-  /// The federation that a folder's state is of, and the last round it saw finished; empty and 0 for a newcomer.
-  [[nodiscard]] static std::pair<std::string, Round> peek(const std::filesystem::path& folder);
+  /// Opens the state in `folder`, or begins one. Only one process may hold it.
+  ClientState(const std::filesystem::path& folder, std::shared_ptr<const ParamLayout> layout, const std::string& job);
+  /// What a folder's state says of its client; the defaults are a newcomer's.
+  struct Summary {
+    std::string job;         ///< the federation that it works for
+    Round committed = 0;     ///< the last round it saw finished
+    bool remembers = false;  ///< whether it has anything of what it was sent
+  };
+  [[nodiscard]] static Summary peek(const std::filesystem::path& folder);
 
   [[nodiscard]] Round committed() const { return committed_; }
   /// The step that answers this task; null where it has not been taken.
@@ -38,13 +50,15 @@ class ClientState {
   [[nodiscard]] ClientMemory before(Round round, int phase) const;
   /// Keeps a step in place of those of the same or a later phase; when this returns it survives a crash.
   void keep(TakenStep step);
-  /// The server finished a round: what was done in it is what the client remembers from now on.
-  void commit(Round round);
+  /// The server finished all rounds up to this one. What the client did in phases that counted is what it remembers
+  /// from now on, and the rest of what it did is as if it had never been.
+  void commit(Round round, Counted counted);
 
  private:
   void write() const;
 
   std::filesystem::path file_;
+  detail::PosixFile lock_;
   std::shared_ptr<const ParamLayout> layout_;
   std::string job_;
   Round committed_ = 0;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/posix_file.h"
+#include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
 #include "feroma/report/run_writer.h"
 #include "feroma/runtime/round_record.h"
@@ -14,12 +17,57 @@
 namespace feroma::net {
 namespace {
 
+/// Phases of a round, at most, before a server that does not finish one is called unwell.
+constexpr double kMostPhases = 4;
+
 std::string hex(std::string_view bytes) {
   std::string text;
   for (const char byte : bytes) {
     text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   }
   return text;
+}
+
+/// What is kept with an algorithm's state.
+struct Extras {
+  RunFileSizes sizes;
+  std::map<ClientId, Counted> counted;
+};
+
+void write_extras(ArchiveWriter& out, const Extras& extras) {
+  out.put(extras.sizes.metrics);
+  out.put(extras.sizes.clients);
+  out.put(extras.sizes.events);
+  out.put<std::uint32_t>(static_cast<std::uint32_t>(extras.counted.size()));
+  for (const auto& [client, counted] : extras.counted) {
+    out.put(client);
+    out.put<std::int32_t>(counted.round);
+    out.put<std::int32_t>(counted.phases);
+  }
+}
+
+Extras read_extras(ArchiveReader& in) {
+  Extras extras;
+  extras.sizes.metrics = in.get<std::uint64_t>();
+  extras.sizes.clients = in.get<std::uint64_t>();
+  extras.sizes.events = in.get<std::uint64_t>();
+  const auto clients = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < clients; ++i) {
+    Counted& counted = extras.counted[in.get<ClientId>()];
+    counted.round = in.get<std::int32_t>();
+    counted.phases = in.get<std::int32_t>();
+  }
+  return extras;
+}
+
+v1::Samples samples_of(const FederationPlan& plan) {
+  v1::Samples samples;
+  samples.set_channels(plan.input.channels);
+  samples.set_height(plan.input.height);
+  samples.set_width(plan.input.width);
+  samples.set_classes(plan.classes);
+  samples.set_multi_label(plan.multi_label);
+  return samples;
 }
 
 }  // namespace
@@ -44,6 +92,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
           "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
   require(log_.job().config == to_toml(plan.experiment.resolved()), ErrorCode::invalid_config,
           "{}: holds a federation with another config; choose another folder", plan.state.string());
+  finished_ = log_.committed();
   const bool resuming = log_.committed() > 0;
   files_ = std::make_unique<Files>(
       Files{RunWriter(plan.state, resuming ? RunWriter::Mode::resume : RunWriter::Mode::create), {}, {}});
@@ -56,11 +105,42 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
   }
   hub_ = std::make_unique<Hub>(
       Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !plan.experiment.privacy.guarded(),
-               static_cast<std::uint32_t>(plan.experiment.scenario.clients)},
-      plan.server, log_.committed(), stop);
+               static_cast<std::uint32_t>(plan.experiment.scenario.clients), samples_of(plan),
+               [this] { return committed(); }},
+      plan.server, Hub::Past{log_.committed(), counted_}, stop, plan.drain);
 }
 
 Coordinator::~Coordinator() = default;
+
+ServerStatus Coordinator::status() const {
+  ServerStatus status;
+  status.version = build_info().version;
+  status.job = job();
+  status.uptime_seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+  status.rounds_planned = plan_.experiment.scenario.rounds;
+  std::tie(status.round, status.phase) = hub_->under_way();
+  status.clients = hub_->present().size();
+  status.connections = hub_->connections();
+  const Traffic traffic = hub_->traffic();
+  status.connections_made = traffic.connections;
+  status.bytes_up = traffic.bytes_up;
+  status.bytes_down = traffic.bytes_down;
+  for (const auto& [reason, count] : traffic.verdicts) {
+    status.answers[v1::Reason_Name(reason)] = count;
+  }
+  status.draining = stop_ || (plan_.drain != nullptr && *plan_.drain);
+  const std::lock_guard lock(telling_);
+  status.rounds_finished = finished_;
+  status.last_round = last_round_;
+  // A round that has begun must end: all its phases have their deadlines.
+  const double longest = kMostPhases * plan_.server.round_seconds * plan_.server.clock;
+  const double still = std::chrono::duration<double>(Clock::now() - moved_).count();
+  if (status.round > 0 && still > longest) {
+    status.healthy = false;
+    status.reason = fmt::format("round {} has not been finished for {:.0f} s", status.round, still);
+  }
+  return status;
+}
 
 std::unique_ptr<Algorithm> Coordinator::fresh_algorithm() const {
   std::unique_ptr<Algorithm> algorithm = plan_.experiment.algorithms.front().make();
@@ -76,12 +156,26 @@ void Coordinator::restore() {
   if (log_.committed() == 0) {
     return;
   }
+  const std::lock_guard lock(committing_);
   log_.load(initial_->shared_layout(), [&](ModelReader& in) {
     algorithm_->load(in);
-    files_->sizes.metrics = in.in().get<std::uint64_t>();
-    files_->sizes.clients = in.in().get<std::uint64_t>();
-    files_->sizes.events = in.in().get<std::uint64_t>();
+    Extras extras = read_extras(in.in());
+    files_->sizes = extras.sizes;
+    counted_ = std::move(extras.counted);
   });
+}
+
+std::shared_ptr<const Algorithm> Coordinator::committed() {
+  const std::lock_guard lock(committing_);
+  if (committed_ == nullptr && log_.committed() > 0) {
+    std::unique_ptr<Algorithm> algorithm = fresh_algorithm();
+    log_.load(initial_->shared_layout(), [&](ModelReader& in) {
+      algorithm->load(in);
+      static_cast<void>(read_extras(in.in()));
+    });
+    committed_ = std::move(algorithm);
+  }
+  return committed_;
 }
 
 std::vector<ClientId> Coordinator::gather() {
@@ -91,6 +185,11 @@ std::vector<ClientId> Coordinator::gather() {
       return there;
     }
   }
+  const std::size_t present = hub_->present().size();
+  if (present < static_cast<std::size_t>(plan_.server.min_clients)) {
+    log::info("round {}: waiting for {} clients, {} are there", log_.committed() + 1, plan_.server.min_clients,
+              present);
+  }
   return hub_->await(plan_.server.min_clients);
 }
 
@@ -99,9 +198,18 @@ bool Coordinator::play_round() {
   const std::string& label = plan_.experiment.algorithms.front().label;
   const Round round = log_.committed() + 1;
   const std::vector<ClientId> participants = gather();
+  {
+    const std::lock_guard lock(telling_);
+    moved_ = Clock::now();
+  }
+  forgetful_.merge(hub_->take_forgetful());
+  for (const ClientId client : forgetful_) {
+    algorithm_->forget(client);
+  }
   if (!log_.started() || log_.started()->participants != participants) {
     log_.start({round, participants});
   }
+  fault_point("round.begun");
   Exchanged exchanged;
   try {
     exchanged = exchange_phases(*algorithm_, *hub_, round, participants, label);
@@ -122,17 +230,35 @@ bool Coordinator::play_round() {
     describe_mixing(*trace, record);
   }
   record.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  fault_point("round.exchanged");
   write_round(files_->writer, record, trace);
   files_->sizes = files_->writer.flush_and_sizes();
-  log_.commit(round, [&](ModelWriter& out) {
-    algorithm_->save(out);
-    out.out().put(files_->sizes.metrics);
-    out.out().put(files_->sizes.clients);
-    out.out().put(files_->sizes.events);
-  });
-  hub_->announce(round);
+  for (const auto& [client, phases] : exchanged.counted) {
+    counted_[client] = {round, phases};
+  }
+  {
+    const std::lock_guard lock(committing_);
+    log_.commit(round, [&](ModelWriter& out) {
+      algorithm_->save(out);
+      write_extras(out.out(), {files_->sizes, counted_});
+    });
+    committed_.reset();
+  }
+  forgetful_.clear();
+  fault_point("round.committed");
+  hub_->announce(round, exchanged.counted);
   if (plan_.round_finished) {
     plan_.round_finished(record, plan_.experiment.scenario.rounds);
+  }
+  {
+    const std::lock_guard lock(telling_);
+    const auto if_told = [&](double value) {
+      return plan_.experiment.privacy.guarded() ? std::nullopt : std::optional(value);
+    };
+    last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
+                            record.clients.size(), record.dropped.size()};
+    finished_ = round;
+    moved_ = Clock::now();
   }
   files_->last = std::move(record);
   return true;
@@ -141,6 +267,7 @@ bool Coordinator::play_round() {
 void Coordinator::run() {
   const Round rounds = plan_.experiment.scenario.rounds + algorithm_->extra_rounds();
   while (log_.committed() < rounds && !algorithm_->ends()) {
+    hub_->pause(0);
     if (!play_round()) {
       hub_->pause(plan_.server.heartbeat_seconds);
     }
@@ -149,10 +276,25 @@ void Coordinator::run() {
 }
 
 void Coordinator::finish() {
-  store_models(plan_.state / "results", *algorithm_, plan_.experiment.algorithms.front().label, log_.committed(),
-               files_->last, model_);
+  fault_point("results.begun");
+  // They get their name when they are whole; a server that is started again after the end has nothing to add.
+  const std::filesystem::path results = plan_.state / "results";
+  if (!std::filesystem::exists(results)) {
+    const std::filesystem::path unfinished = plan_.state / "results.unfinished";
+    std::filesystem::remove_all(unfinished);
+    store_models(unfinished, *algorithm_, plan_.experiment.algorithms.front().label, log_.committed(), files_->last,
+                 {plan_.experiment, model_, plan_.multi_label});
+    detail::sync_folder(unfinished);
+    detail::rename_file(unfinished, results);
+    detail::sync_folder(plan_.state);
+  }
+  fault_point("results.written");
   static_cast<void>(files_->writer.flush_and_sizes());
-  hub_->dismiss({v1::FINISHED, "all rounds are done", 0});
+  hub_->finish();
+  hub_->await_farewells(plan_.server.linger_seconds);
+  while (plan_.stay) {
+    hub_->pause(plan_.server.heartbeat_seconds);  // until it is told to stop
+  }
 }
 
 }  // namespace feroma::net

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 
 #include "feroma/net/server.h"
 #include "feroma/store/round_log.h"
@@ -19,6 +20,10 @@ class Coordinator {
 
   [[nodiscard]] Hub& hub() { return *hub_; }
   [[nodiscard]] const std::string& job() const { return log_.job().id; }
+  /// The algorithm after the last finished round, to serve others with; null before the first. From any thread.
+  [[nodiscard]] std::shared_ptr<const Algorithm> committed();
+  /// Rounds, clients and traffic just now; from any thread.
+  [[nodiscard]] ServerStatus status() const;
   /// Plays all rounds that are left and writes the results; an `interrupted` error when it is told to stop.
   void run();
 
@@ -40,8 +45,17 @@ class Coordinator {
   ParametersPtr initial_;
   RoundLog log_;
   std::unique_ptr<Algorithm> algorithm_;
+  std::mutex committing_;                       ///< held while the log is written or read
+  std::shared_ptr<const Algorithm> committed_;  ///< made when it is first asked for; empty after each round
+  std::set<ClientId> forgetful_;         ///< clients that lost what they were sent; known until a round is finished
+  std::map<ClientId, Counted> counted_;  ///< the last finished round that each client's answers went into
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Files> files_;
+  const Clock::time_point began_ = Clock::now();
+  mutable std::mutex telling_;  ///< guards what follows
+  std::optional<LastRound> last_round_;
+  Round finished_ = 0;
+  Clock::time_point moved_ = Clock::now();  ///< when a round was finished, or might have been but for absent clients
 };
 
 }  // namespace feroma::net

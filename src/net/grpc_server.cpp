@@ -1,6 +1,10 @@
 #include "net/grpc_server.h"
 
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
+
+#include <mutex>
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
@@ -13,8 +17,22 @@
 namespace feroma::net {
 namespace {
 
-/// One frame: a piece and what is around it.
-constexpr int kLargestFrame = static_cast<int>(kPieceSize) + (4 << 10);
+/// gRPC and protobuf write to the standard error by themselves; what they say belongs into the log. The door has a line
+/// of its own for every handshake that fails, and whoever sends text that is none must not fill the log with it.
+void write_into_our_log() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    gpr_set_log_function([](gpr_log_func_args* entry) {
+      const bool handshake = std::string_view(entry->file).find("ssl_transport_security") != std::string_view::npos;
+      const bool matters = entry->severity == GPR_LOG_SEVERITY_ERROR && !handshake;
+      log::write(matters ? log::Severity::warning : log::Severity::debug,
+                 fmt::format("gRPC: {}", printable(entry->message)));
+    });
+    google::protobuf::SetLogHandler([](google::protobuf::LogLevel, const char*, int, const std::string& message) {
+      log::debug("protobuf: {}", printable(message));
+    });
+  });
+}
 
 /// Ends a stream before it begins.
 class RefusedStream final : public grpc::ServerBidiReactor<v1::ClientFrame, v1::ServerFrame> {
@@ -41,7 +59,8 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
 class Service final : public v1::Federation::CallbackService {
  public:
   /// Without `certificates` everybody is who they say.
-  Service(Hub& hub, std::filesystem::path certificates) : hub_(hub), certificates_(std::move(certificates)) {}
+  Service(Hub& hub, FrontDoor& door, std::filesystem::path certificates)
+      : hub_(hub), door_(door), certificates_(std::move(certificates)) {}
 
   grpc::ServerBidiReactor<v1::ClientFrame, v1::ServerFrame>* Train(grpc::CallbackServerContext* context) override {
     Peer peer{context->peer(), std::nullopt, ""};
@@ -52,6 +71,7 @@ class Service final : public v1::Federation::CallbackService {
         peer.name = client.name;
       } catch (const Error& error) {
         log::warning("{}: refused: {}", peer.address, error.what());
+        door_.turned_away(peer.address);
         hub_.refused(v1::UNKNOWN_CLIENT);
         // A list that cannot be read just now is the server's trouble, not the client's.
         return new RefusedStream(error.code() == ErrorCode::unsupported
@@ -59,6 +79,7 @@ class Service final : public v1::Federation::CallbackService {
                                      : grpc::Status(grpc::StatusCode::UNAVAILABLE, "come again"));
       }
     }
+    door_.authenticated(peer.address);
     return TrainStream::open(hub_, scribe_, *context, std::move(peer));
   }
 
@@ -75,6 +96,7 @@ class Service final : public v1::Federation::CallbackService {
   }
 
   Hub& hub_;
+  FrontDoor& door_;
   const std::filesystem::path certificates_;
   Scribe scribe_;
 };
@@ -83,29 +105,46 @@ class Service final : public v1::Federation::CallbackService {
 
 class GrpcServer::Parts {
  public:
-  Parts(Hub& hub, const std::filesystem::path& certificates) : service(hub, certificates) {}
+  Parts(Hub& hub, const std::string& address, const std::filesystem::path& certificates, const DoorLimits& limits)
+      : door(address, limits, /*tls=*/!certificates.empty()), service(hub, door, certificates) {}
 
+  FrontDoor door;
   Service service;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
-  int port = 0;
 };
 
-GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesystem::path& certificates)
-    : parts_(std::make_unique<Parts>(hub, certificates)) {
+GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesystem::path& certificates,
+                       const DoorLimits& limits) {
   require(!certificates.empty() || is_loopback(address), ErrorCode::invalid_config,
           "listening without certificates is for loopback only, got {}: see feroma cert", address);
+  write_into_our_log();
+  const std::shared_ptr<grpc::ServerCredentials> credentials = credentials_of(certificates);
+  parts_ = std::make_unique<Parts>(hub, address, certificates, limits);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, credentials_of(certificates), &parts_->port);
+  using Experimental = grpc::ServerBuilder::experimental_type;
+  parts_->acceptor =
+      builder.experimental().AddExternalConnectionAcceptor(Experimental::ExternalConnectionType::FROM_FD, credentials);
   builder.RegisterService(&parts_->service);
   builder.SetMaxReceiveMessageSize(kLargestFrame);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   parts_->server = builder.BuildAndStart();
-  require(parts_->server != nullptr && parts_->port > 0, ErrorCode::io, "cannot listen at {}: is the port taken?",
+  require(parts_->server != nullptr, ErrorCode::io, "cannot start the server at {}: can its certificates be used?",
           address);
+  parts_->door.open([&acceptor = *parts_->acceptor](int descriptor) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = descriptor;
+    acceptor.HandleNewConnection(&connection);
+  });
 }
 
-GrpcServer::~GrpcServer() { parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); }
+GrpcServer::~GrpcServer() {
+  // A connection that is handed over to a server that has ended would stay open for ever.
+  parts_->door.stop();
+  parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+}
 
-int GrpcServer::port() const { return parts_->port; }
+int GrpcServer::port() const { return parts_->door.port(); }
+
+FrontDoor& GrpcServer::door() { return parts_->door; }
 
 }  // namespace feroma::net

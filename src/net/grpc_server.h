@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "net/front_door.h"
 #include "net/hub.h"
 
 namespace feroma::net {
@@ -13,11 +14,13 @@ class GrpcServer {
  public:
   /// Listens at `address`; `certificates` is a folder of `feroma cert`, or empty for plain text, which is refused on
   /// anything but loopback.
-  GrpcServer(Hub& hub, const std::string& address, const std::filesystem::path& certificates);
+  GrpcServer(Hub& hub, const std::string& address, const std::filesystem::path& certificates,
+             const DoorLimits& limits = {});
   /// Gives connections a moment to end by themselves.
   ~GrpcServer();
 
   [[nodiscard]] int port() const;
+  [[nodiscard]] FrontDoor& door();
 
  private:
   class Parts;

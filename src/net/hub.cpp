@@ -1,10 +1,10 @@
 #include "net/hub.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
 #include "feroma/net/codec.h"
 #include "net/nonce.h"
@@ -19,48 +19,21 @@ constexpr std::uint64_t kModelsPerAnswer = 16;
 /// How often a wait looks whether the server is to stop.
 constexpr auto kGlance = std::chrono::milliseconds(200);
 
-ClientReport report_of(const v1::Telemetry& telemetry) {
-  const auto tally = [](const v1::Score& score) {
-    Tally result;
-    result.count = std::max<std::int64_t>(score.count(), 0);
-    result.loss_sum = score.loss() * static_cast<double>(result.count);
-    result.auroc = score.accuracy();
-    return result;
-  };
-  ClientReport report;
-  report.num_examples = telemetry.num_examples();
-  report.train_loss = telemetry.train_loss();
-  report.before = tally(telemetry.before());
-  report.after = tally(telemetry.after());
-  return report;
-}
-
-bool is_score(const v1::Score& score) {
-  return std::isfinite(score.loss()) && score.accuracy() >= 0 && score.accuracy() <= 100 && score.count() >= 0;
-}
-
-bool is_believable(const v1::Telemetry& telemetry) {
-  return telemetry.num_examples() >= 0 && std::isfinite(telemetry.train_loss()) && is_score(telemetry.before()) &&
-         is_score(telemetry.after());
-}
-
-v1::Verdict verdict_on(const v1::Answer& head, v1::Reason reason, const std::string& text = {}) {
-  v1::Verdict verdict;
-  verdict.set_round(head.round());
-  verdict.set_phase(head.phase());
-  verdict.set_reason(reason);
-  verdict.set_text(printable(text));
-  return verdict;
-}
-
 }  // namespace
 
-Hub::Hub(Job job, const ServerOptions& options, Round committed, const std::atomic<bool>& stop)
+Hub::Hub(Job job, const ServerOptions& options, Past past, const std::atomic<bool>& stop,
+         const std::atomic<bool>* drain)
     : job_(std::move(job)),
       options_(options),
       stop_(stop),
+      drain_(drain),
       largest_(kSmallParts + kModelsPerAnswer * job_.layout->size * sizeof(float)),
-      committed_(committed) {}
+      desk_(job_.layout, job_.committed, options.candidates),
+      past_(std::move(past)) {
+  for (const auto& [client, counted] : past_.counted) {
+    known_.insert(client);
+  }
+}
 
 Hub::~Hub() = default;
 
@@ -73,6 +46,7 @@ std::shared_ptr<Session> Hub::connect(Peer peer, std::function<void()> wake) {
       *this, std::move(peer),
       Session::Limits{largest_, scaled(options_.transfer_seconds), options_.bytes_per_second / options_.clock},
       make_nonce(), std::move(wake));
+  fault_point("hub.connected");
   const std::lock_guard lock(mutex_);
   strangers_.insert(session);
   traffic_.connections += 1;
@@ -95,51 +69,81 @@ void Hub::check_hello(const v1::Hello& hello) const {
   if (!hello.job().empty() && hello.job() != job_.id) {
     throw Refusal{v1::OTHER_JOB, "this client has worked for another federation; give it a new state folder"};
   }
-  if (!hello.job().empty() && hello.committed() > committed_) {
+  if (!hello.job().empty() && hello.committed() > past_.committed) {
     throw Refusal{v1::AHEAD, fmt::format("this server has finished round {}, the client saw round {} finished: was an "
                                          "older state restored?",
-                                         committed_, hello.committed())};
+                                         past_.committed, hello.committed())};
   }
 }
 
-void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) {
-  std::unique_lock lock(mutex_);
-  check_hello(hello);
-  const ClientId client = identity(*session, hello);
+v1::Welcome Hub::welcome_to(std::uint32_t id) const {
   v1::Welcome welcome;
   welcome.set_job(job_.id);
   welcome.set_config(job_.config);
-  welcome.set_committed(committed_);
+  welcome.set_committed(past_.committed);
   welcome.set_heartbeat_seconds(options_.heartbeat_seconds * options_.clock);
   welcome.set_largest(largest_);
-  welcome.set_id(to_index(client));
+  welcome.set_id(id);
   welcome.set_layout(layout_digest(*job_.layout));
+  *welcome.mutable_samples() = job_.samples;
+  return welcome;
+}
+
+void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) {
+  fault_point("hub.hello");
+  std::unique_lock lock(mutex_);
+  check_hello(hello);
+  if (hello.has_visit()) {
+    lock.unlock();
+    receive_visitor(*session, hello.visit());
+    return;
+  }
+  const ClientId client = identity(*session, hello);
+  v1::Welcome welcome = welcome_to(to_index(client));
+  if (const auto counted = past_.counted.find(client); counted != past_.counted.end()) {
+    welcome.mutable_counted()->set_round(counted->second.round);
+    welcome.mutable_counted()->set_phases(counted->second.phases);
+  }
+  known_.insert(client);
+  if (!hello.remembers()) {
+    forgetful_.insert(client);
+  }
   lock.unlock();
   session->identify(client);
   // Once others can see the session they may give it a task, which must not overtake the welcome.
   session->welcome(welcome);
+  fault_point("hub.welcomed");
   lock.lock();
   strangers_.erase(session);
   const std::shared_ptr<Session> old = std::exchange(sessions_[client], session);
   if (old != nullptr) {
     strangers_.insert(old);  // until it has left, or is too slow to
   }
-  const bool missed = committed_ != welcome.committed();
-  const Round committed = committed_;
+  // A round may have been finished since the welcome was written; the client was not there to take part in it.
+  const bool missed = past_.committed != welcome.committed();
+  const Round committed = past_.committed;
+  const auto counted = past_.counted.find(client);
+  const int phases = counted != past_.counted.end() && counted->second.round == committed ? counted->second.phases : 0;
+  const bool finished = finished_;
   lock.unlock();
   if (missed) {
-    session->tell_committed(committed);
+    session->tell_committed(committed, phases);
   }
   if (old != nullptr) {
     old->close({v1::TWICE, "the same client came again", 0});
+  }
+  if (finished) {
+    say_finished({session});
   }
   changed_.notify_all();
 }
 
 void Hub::left(Session& session) {
+  fault_point("hub.left");
   {
     const std::lock_guard lock(mutex_);
     strangers_.erase(session.shared_from_this());
+    desk_.left(session);
     const std::optional<ClientId> client = session.client();
     const auto found = client ? sessions_.find(*client) : sessions_.end();
     if (found != sessions_.end() && found->second.get() == &session) {
@@ -154,88 +158,59 @@ void Hub::refused(v1::Reason reason) {
   traffic_.verdicts[reason] += 1;
 }
 
+void Hub::receive_visitor(Session& session, const v1::Visit& visit) {
+  fault_point("hub.visitor_asked");
+  v1::Welcome welcome;
+  {
+    const std::lock_guard lock(mutex_);
+    welcome = welcome_to(0);
+  }
+  Assignment question = desk_.ask(session, visit, welcome.committed());
+  session.welcome(welcome);
+  give(session, std::move(question));
+}
+
+void Hub::give(Session& session, Assignment assignment) {
+  {
+    const std::lock_guard lock(mutex_);
+    traffic_.bytes_down += assignment.parcel.bytes->size();
+  }
+  session.give(assignment.task, std::move(assignment.parcel));
+  fault_point("hub.task_given");
+}
+
 void Hub::deliver(Session& session, Delivery delivery) {
+  if (!session.client()) {
+    Assignment offer = desk_.serve(session, delivery);
+    {
+      const std::lock_guard lock(mutex_);
+      traffic_.visitors += 1;
+      traffic_.bytes_up += delivery.bytes.size();
+    }
+    give(session, std::move(offer));
+    return;
+  }
   const ClientId client = session.client().value();
-  const std::uint64_t size = delivery.bytes.size();
-  const v1::Verdict verdict = judge(client, std::move(delivery));
+  std::shared_ptr<Phase> phase;
+  {
+    const std::lock_guard lock(mutex_);
+    phase = phase_;
+  }
+  const v1::Verdict verdict = phase != nullptr ? phase->judge(client, delivery)
+                                               : verdict_on(delivery.head, v1::LATE, "the round went on without it");
   {
     const std::lock_guard lock(mutex_);
     traffic_.verdicts[verdict.reason()] += 1;
-    traffic_.bytes_up += size;
+    traffic_.bytes_up += delivery.bytes.size();
   }
   if (verdict.reason() != v1::ACCEPTED && verdict.reason() != v1::DUPLICATE) {
     log::warning("round {}: answer of client {} refused ({}): {}", verdict.round(), to_index(client),
                  v1::Reason_Name(verdict.reason()), verdict.text());
   }
+  fault_point("hub.answer_judged");
   session.tell(verdict);
+  fault_point("hub.verdict_told");
   changed_.notify_all();
-}
-
-v1::Verdict Hub::judge(ClientId client, Delivery delivery) {
-  const v1::Answer head = delivery.head;
-  const std::shared_lock checking(checking_);
-  const Algorithm* algorithm = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!exchange_ || exchange_->round != head.round() || exchange_->phase != head.phase()) {
-      return verdict_on(head, v1::LATE, "the round went on without it");
-    }
-    const auto task = exchange_->tasks.find(client);
-    if (task == exchange_->tasks.end() || task->second.first.digest() != head.task()) {
-      return verdict_on(head, v1::UNASKED, "no such task was given to this client");
-    }
-    const auto counted = exchange_->digests.find(client);
-    if (counted != exchange_->digests.end()) {
-      return counted->second == head.digest()
-                 ? verdict_on(head, v1::DUPLICATE)
-                 : verdict_on(head, v1::CONFLICT, "another answer to the same task was counted before");
-    }
-    algorithm = exchange_->algorithm;
-  }
-  ClientOutcome outcome;
-  if (head.size() == 0) {
-    outcome.answer = ClientDropped{head.failed().empty() ? "it gave no reason" : head.failed()};
-    return count_answer(client, head, std::move(outcome));
-  }
-  if (head.has_telemetry() && (!job_.telemetry || !is_believable(head.telemetry()))) {
-    return verdict_on(head, v1::MALFORMED, "telemetry that was not asked for, or is no number");
-  }
-  outcome.report = report_of(head.telemetry());
-  const std::string what = fmt::format("client {}'s answer", to_index(client));
-  Message message;
-  try {
-    message = decode_message(delivery.bytes, job_.layout, what);
-  } catch (const Error& error) {
-    return verdict_on(head, v1::MALFORMED, error.what());
-  }
-  try {
-    algorithm->check_answer(head.round(), head.phase(), client, message);
-  } catch (const Error& error) {
-    outcome.answer = ClientDropped{error.what()};
-    v1::Verdict verdict = count_answer(client, head, std::move(outcome));
-    if (verdict.reason() == v1::ACCEPTED) {
-      verdict.set_reason(v1::UNBELIEVABLE);
-      verdict.set_text(printable(error.what()));
-    }
-    return verdict;
-  }
-  const std::int64_t size = message.bytes();
-  outcome.answer = ClientAnswer{std::move(message), size};
-  return count_answer(client, head, std::move(outcome));
-}
-
-v1::Verdict Hub::count_answer(ClientId client, const v1::Answer& head, ClientOutcome outcome) {
-  const std::lock_guard lock(mutex_);
-  // Somebody else may have been faster: another connection of the same client.
-  const auto [counted, is_new] = exchange_->digests.emplace(client, head.digest());
-  if (!is_new) {
-    return counted->second == head.digest()
-               ? verdict_on(head, v1::DUPLICATE)
-               : verdict_on(head, v1::CONFLICT, "another answer to the same task was counted before");
-  }
-  outcome.bytes_down = static_cast<std::int64_t>(exchange_->tasks.at(client).second.bytes->size());
-  exchange_->outcomes[client] = std::move(outcome);
-  return verdict_on(head, v1::ACCEPTED);
 }
 
 std::vector<ClientId> Hub::present() const {
@@ -252,8 +227,9 @@ std::size_t Hub::connections() const {
   return sessions_.size() + strangers_.size();
 }
 
-void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until) {
-  require(!stop_, ErrorCode::interrupted, "the server was told to stop");
+void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Waiting waiting) {
+  const bool drains = waiting == Waiting::between_rounds && drain_ != nullptr && *drain_;
+  require(!stop_ && !drains, ErrorCode::interrupted, "the server was told to stop");
   changed_.wait_until(lock, std::min(until, Clock::now() + kGlance));
 }
 
@@ -283,85 +259,77 @@ std::vector<ClientId> Hub::await(int count) {
 void Hub::pause(double seconds) {
   const Clock::time_point until = Clock::now() + scaled(seconds);
   std::unique_lock lock(mutex_);
-  while (Clock::now() < until) {
+  do {
     wait(lock, until);
+  } while (Clock::now() < until);
+}
+
+void Hub::tell_tasks(const Phase& phase, std::set<std::shared_ptr<Session>>& told) {
+  // Sessions are told without the lock: they may report back at once.
+  std::vector<std::pair<std::shared_ptr<Session>, const Assignment*>> tell;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [client, assignment] : phase.tasks()) {
+      const auto session = sessions_.find(client);
+      if (session != sessions_.end() && !phase.has_answered(client) && told.insert(session->second).second) {
+        tell.emplace_back(session->second, &assignment);
+      }
+    }
+  }
+  for (const auto& [session, assignment] : tell) {
+    give(*session, *assignment);
   }
 }
 
-bool Hub::is_over(Clock::time_point began, std::optional<Clock::time_point>& enough) const {
-  const auto now = Clock::now();
-  const std::size_t heard = exchange_->outcomes.size();
-  if (heard == exchange_->tasks.size() || now - began > scaled(options_.round_seconds)) {
-    return true;
+void Hub::await_answers(Phase& phase) {
+  std::set<std::shared_ptr<Session>> told;
+  while (!phase.is_over(Clock::now())) {
+    tell_tasks(phase, told);  // who comes back meanwhile is asked again
+    std::unique_lock lock(mutex_);
+    if (!phase.is_over(Clock::now())) {
+      wait(lock, phase.deadline(), Waiting::in_round);
+    }
   }
-  const auto answered = static_cast<std::size_t>(
-      std::count_if(exchange_->outcomes.begin(), exchange_->outcomes.end(),
-                    [](const auto& entry) { return std::holds_alternative<ClientAnswer>(entry.second.answer); }));
-  const std::size_t asked = exchange_->tasks.size() - (heard - answered);  // who failed is not waited for
-  if (static_cast<double>(answered) >= options_.quorum * static_cast<double>(asked) && answered >= 2) {
-    enough = enough.value_or(now);
-    return now - *enough > scaled(options_.grace_seconds);
-  }
-  return false;
 }
 
 std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Round round, int phase,
                                                 std::span<const ClientId> participants) {
-  Exchange exchange{&algorithm, round, phase, {}, {}, {}};
-  for (const ClientId client : participants) {
-    Parcel parcel = make_parcel(encode_message(algorithm.downlink(round, phase, client), *job_.layout));
-    v1::Task task;
-    task.set_round(round);
-    task.set_phase(phase);
-    task.set_task(algorithm.task(round, phase));
-    task.set_size(parcel.bytes->size());
-    task.set_digest(parcel.digest);
-    exchange.tasks[client] = {std::move(task), std::move(parcel)};
+  const auto under_way =
+      std::make_shared<Phase>(algorithm, round, phase, participants,
+                              Phase::Rules{job_.layout, job_.telemetry, options_.quorum, scaled(options_.grace_seconds),
+                                           scaled(options_.round_seconds)});
+  const auto set_phase = [this](std::shared_ptr<Phase> present) {
+    const std::lock_guard lock(mutex_);
+    phase_ = std::move(present);
+  };
+  set_phase(under_way);
+  try {
+    await_answers(*under_way);
+  } catch (const Error&) {
+    set_phase(nullptr);
+    static_cast<void>(under_way->close());  // nobody asks the algorithm any more
+    throw;
   }
-  std::set<std::shared_ptr<Session>> told;
-  std::optional<Clock::time_point> enough;
-  const Clock::time_point began = Clock::now();
-  std::unique_lock lock(mutex_);
-  exchange_ = std::move(exchange);
-  while (!is_over(began, enough)) {
-    // Who comes back meanwhile is asked again. Sessions are told without the lock: they may report back at once.
-    std::vector<std::pair<std::shared_ptr<Session>, std::pair<v1::Task, Parcel>>> tell;
-    for (const auto& [client, task] : exchange_->tasks) {
-      const auto session = sessions_.find(client);
-      if (session != sessions_.end() && !exchange_->outcomes.contains(client) && told.insert(session->second).second) {
-        tell.emplace_back(session->second, task);
-        traffic_.bytes_down += task.second.bytes->size();
-      }
+  set_phase(nullptr);
+  std::map<ClientId, ClientOutcome> outcomes;
+  std::ptrdiff_t answered = 0;
+  for (auto& [client, outcome] : under_way->close()) {
+    if (!outcome) {
+      const bool there = is_present(client);
+      outcome.emplace().answer = ClientDropped{there ? "it did not answer in time" : "its connection was lost"};
     }
-    lock.unlock();
-    for (auto& [session, task] : tell) {
-      session->give(task.first, std::move(task.second));
-    }
-    lock.lock();
-    if (!is_over(began, enough)) {
-      wait(lock, began + scaled(options_.round_seconds));
-    }
+    answered += std::holds_alternative<ClientAnswer>(outcome->answer) ? 1 : 0;
+    outcomes[client] = std::move(*outcome);
   }
-  lock.unlock();
-  // Answers that are being checked still count; none that begins after this does.
-  const std::unique_lock checked(checking_);
-  lock.lock();
-  std::map<ClientId, ClientOutcome> outcomes = std::move(exchange_->outcomes);
-  for (const auto& [client, task] : exchange_->tasks) {
-    if (!outcomes.contains(client)) {
-      const bool there = sessions_.contains(client);
-      outcomes[client].answer = ClientDropped{there ? "it did not answer in time" : "its connection was lost"};
-    }
-  }
-  exchange_.reset();
-  lock.unlock();
-  const auto answered = std::count_if(outcomes.begin(), outcomes.end(), [](const auto& entry) {
-    return std::holds_alternative<ClientAnswer>(entry.second.answer);
-  });
   const auto needed = std::min<std::ptrdiff_t>(options_.min_answers, static_cast<std::ptrdiff_t>(outcomes.size()));
   require(answered >= needed, ErrorCode::invalid_data, "round {}: {} of {} clients answered, {} are needed", round,
           answered, outcomes.size(), needed);
   return outcomes;
+}
+
+bool Hub::is_present(ClientId client) const {
+  const std::lock_guard lock(mutex_);
+  return sessions_.contains(client);
 }
 
 std::vector<std::shared_ptr<Session>> Hub::everybody() const {
@@ -373,13 +341,56 @@ std::vector<std::shared_ptr<Session>> Hub::everybody() const {
   return all;
 }
 
-void Hub::announce(Round round) {
+void Hub::announce(Round round, const std::map<ClientId, int>& counted) {
+  fault_point("announce.begun");
   {
     const std::lock_guard lock(mutex_);
-    committed_ = round;
+    past_.committed = round;
+    for (const auto& [client, phases] : counted) {
+      past_.counted[client] = {round, phases};
+    }
   }
   for (const auto& session : everybody()) {
-    session->tell_committed(round);
+    const auto found = counted.find(session->client().value());
+    session->tell_committed(round, found == counted.end() ? 0 : found->second);
+    fault_point("announce.one_told");
+  }
+  fault_point("announce.done");
+}
+
+Hub::Past Hub::past() const {
+  const std::lock_guard lock(mutex_);
+  return past_;
+}
+
+std::set<ClientId> Hub::take_forgetful() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(forgetful_, {});
+}
+
+void Hub::say_finished(const std::vector<std::shared_ptr<Session>>& sessions) {
+  for (const auto& session : sessions) {
+    session->close({v1::FINISHED, "all rounds are done", 0});
+    fault_point("hub.goodbye_said");
+    const std::lock_guard lock(mutex_);
+    told_.insert(session->client().value());
+  }
+}
+
+void Hub::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
+  say_finished(everybody());
+}
+
+void Hub::await_farewells(double seconds) {
+  const Clock::time_point until = Clock::now() + scaled(seconds);
+  std::unique_lock lock(mutex_);
+  // Those who were told are still there until they have read it.
+  while ((told_ != known_ || !sessions_.empty()) && Clock::now() < until) {
+    wait(lock, until);
   }
 }
 
@@ -419,6 +430,11 @@ void Hub::sweep() {
     refused(v1::TOO_SLOW);
     session->abort({v1::TOO_SLOW, "not heard, or too slow", 0.5});
   }
+}
+
+std::pair<Round, int> Hub::under_way() const {
+  const std::lock_guard lock(mutex_);
+  return phase_ == nullptr ? std::pair(0, 0) : std::pair(phase_->round(), phase_->number() + 1);
 }
 
 Traffic Hub::traffic() const {

@@ -5,11 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <shared_mutex>
 
 #include "feroma/net/server_options.h"
 #include "feroma/runtime/client_pool.h"
+#include "net/client_state.h"
+#include "net/phase.h"
 #include "net/session.h"
+#include "net/visitor_desk.h"
 
 namespace feroma::net {
 
@@ -19,6 +21,7 @@ struct Traffic {
   std::uint64_t bytes_up = 0;
   std::uint64_t bytes_down = 0;
   std::uint64_t connections = 0;
+  std::uint64_t visitors = 0;  ///< that were made an offer
 };
 
 /**
@@ -33,14 +36,25 @@ class Hub final : public ClientPool, public SessionEvents {
     std::shared_ptr<const ParamLayout> layout;
     bool telemetry = true;      ///< false where clients' counts and accuracies stay with them
     std::uint32_t clients = 0;  ///< ids are below this
+    v1::Samples samples = {};   ///< what clients' samples are like
+    /// The algorithm after the last finished round, for visitors; null before the first. From any thread.
+    std::function<std::shared_ptr<const Algorithm>()> committed = {};
   };
-  Hub(Job job, const ServerOptions& options, Round committed, const std::atomic<bool>& stop);
+  /// What is known of rounds that were finished before.
+  struct Past {
+    Round committed = 0;
+    std::map<ClientId, Counted> counted = {};  ///< the last round that each client's answers went into
+  };
+  /// With `drain` set, waits between rounds end as if with `stop`, but a round that was begun goes on.
+  Hub(Job job, const ServerOptions& options, Past past, const std::atomic<bool>& stop,
+      const std::atomic<bool>* drain = nullptr);
   ~Hub() override;
 
   /// A new connection; `wake` as in Session.
   [[nodiscard]] std::shared_ptr<Session> connect(Peer peer, std::function<void()> wake);
 
   [[nodiscard]] std::vector<ClientId> present() const;
+  [[nodiscard]] bool is_present(ClientId client) const;
   /// Connections of any kind, those without a greeting included.
   [[nodiscard]] std::size_t connections() const;
   /// Waits until all of `wanted` are there or the time is over, and returns those that are; an `interrupted` error when
@@ -57,15 +71,24 @@ class Hub final : public ClientPool, public SessionEvents {
   /// Clients remember for themselves.
   void save(ModelWriter&) const override {}
   void load(ModelReader&) override {}
-  /// Tells everybody that a round cannot be lost any more.
-  void announce(Round round);
+  /// Tells everybody that a round cannot be lost any more; `counted` is how many phases of whose answers went in.
+  void announce(Round round, const std::map<ClientId, int>& counted);
+  [[nodiscard]] Past past() const;
+  /// Clients that came with nothing of what they were sent before, since this was asked last.
+  [[nodiscard]] std::set<ClientId> take_forgetful();
   /// Says goodbye to everybody.
   void dismiss(const Refusal& refusal);
+  /// Tells everybody that the federation is finished, and those who come from now on as well.
+  void finish();
+  /// Waits until everybody who ever came was told that it is finished, or the time is over.
+  void await_farewells(double seconds);
   /// Ends every connection without a word, as a server that dies does.
   void sever();
   /// Gives up on who was not heard or is too slow; called now and then.
   void sweep();
   [[nodiscard]] Traffic traffic() const;
+  /// The round and the phase under way, from 1; zeros where there is none.
+  [[nodiscard]] std::pair<Round, int> under_way() const;
 
   // ---- SessionEvents ----
   void greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) override;
@@ -74,38 +97,36 @@ class Hub final : public ClientPool, public SessionEvents {
   void left(Session& session) override;
 
  private:
-  /// One phase on its way.
-  struct Exchange {
-    const Algorithm* algorithm = nullptr;
-    Round round = 0;
-    int phase = 0;
-    std::map<ClientId, std::pair<v1::Task, Parcel>> tasks;
-    std::map<ClientId, std::string> digests;  ///< of the answers that count
-    std::map<ClientId, ClientOutcome> outcomes;
-  };
-
+  void receive_visitor(Session& session, const v1::Visit& visit);
+  void give(Session& session, Assignment assignment);
+  [[nodiscard]] v1::Welcome welcome_to(std::uint32_t id) const;
   [[nodiscard]] std::vector<std::shared_ptr<Session>> everybody() const;
+  void say_finished(const std::vector<std::shared_ptr<Session>>& sessions);
   [[nodiscard]] Clock::duration scaled(double seconds) const;
   [[nodiscard]] ClientId identity(const Session& session, const v1::Hello& hello) const;
   void check_hello(const v1::Hello& hello) const;
-  [[nodiscard]] v1::Verdict judge(ClientId client, Delivery delivery);
-  [[nodiscard]] v1::Verdict count_answer(ClientId client, const v1::Answer& head, ClientOutcome outcome);
-  /// Whether the current exchange has all it waits for.
-  [[nodiscard]] bool is_over(Clock::time_point began, std::optional<Clock::time_point>& enough) const;
-  void wait(std::unique_lock<std::mutex>& lock, Clock::time_point until);
+  /// Gives those their tasks who are there and have not been given them.
+  void tell_tasks(const Phase& phase, std::set<std::shared_ptr<Session>>& told);
+  void await_answers(Phase& phase);
+  enum class Waiting { in_round, between_rounds };
+  void wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Waiting waiting = Waiting::between_rounds);
 
   const Job job_;
   const ServerOptions options_;
   const std::atomic<bool>& stop_;
+  const std::atomic<bool>* drain_;
   std::uint64_t largest_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<ClientId, std::shared_ptr<Session>> sessions_;
-  std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted or no longer wanted
-  std::optional<Exchange> exchange_;
-  /// Held while an answer is checked: the algorithm must not change meanwhile.
-  std::shared_mutex checking_;
-  Round committed_;
+  std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted, no longer wanted, or visitors
+  VisitorDesk desk_;
+  std::shared_ptr<Phase> phase_;  ///< under way
+  Past past_;
+  std::set<ClientId> forgetful_;
+  std::set<ClientId> known_;  ///< whoever came, ever
+  std::set<ClientId> told_;   ///< of them, those who know that the federation is finished
+  bool finished_ = false;
   Traffic traffic_;
 };
 

@@ -4,15 +4,36 @@
 #include <thread>
 
 #include "net/coordinator.h"
+#include "net/flower_service.h"
 #include "net/grpc_server.h"
+#include "net/http_page.h"
+#include "net/process_status.h"
 
 namespace feroma {
+namespace {
+
+net::DoorLimits limits_of(const FederationPlan& plan) {
+  const ServerOptions& options = plan.server;
+  net::DoorLimits limits;
+  limits.strangers_per_address = options.strangers_per_address;
+  limits.strangers = options.strangers;
+  limits.stranger_seconds = options.stranger_seconds * options.clock;
+  limits.connections = options.connections > 0 ? options.connections
+                                               : net::DoorLimits::connections_for(plan.experiment.scenario.clients);
+  return limits;
+}
+
+}  // namespace
 
 class FederationServer::Parts {
  public:
   Parts(const FederationPlan& plan, const ListenOptions& listen, const std::atomic<bool>& stop)
       : coordinator(plan, stop),
-        grpc(coordinator.hub(), listen.address, listen.certificates),
+        grpc(coordinator.hub(), listen.address, listen.certificates, limits_of(plan)),
+        flower(listen.flower ? std::make_unique<net::FlowerServer>(coordinator.hub(), plan, *listen.flower) : nullptr),
+        http(listen.http_address.empty()
+                 ? nullptr
+                 : std::make_unique<net::HttpPage>(listen.http_address, [this] { return status(); })),
         sweeper([this, clock = plan.server.clock](const std::stop_token& end) {
           std::mutex resting;
           std::condition_variable_any rest;
@@ -23,8 +44,17 @@ class FederationServer::Parts {
           }
         }) {}
 
+  [[nodiscard]] ServerStatus status() {
+    ServerStatus status = coordinator.status();
+    status.refused = grpc.door().counts().refused;
+    net::measure_process(status);
+    return status;
+  }
+
   net::Coordinator coordinator;
   net::GrpcServer grpc;
+  std::unique_ptr<net::FlowerServer> flower;
+  std::unique_ptr<net::HttpPage> http;
   std::jthread sweeper;  // last: it ends before what it looks after
 };
 
@@ -35,11 +65,15 @@ FederationServer::FederationServer(const FederationPlan& plan, const ListenOptio
 FederationServer::~FederationServer() = default;
 
 int FederationServer::port() const { return parts_->grpc.port(); }
+int FederationServer::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
+int FederationServer::flower_port() const { return parts_->flower == nullptr ? 0 : parts_->flower->port(); }
+ServerStatus FederationServer::status() const { return parts_->status(); }
 
 void FederationServer::run() {
   try {
     parts_->coordinator.run();
   } catch (...) {
+    parts_->grpc.door().refuse_newcomers();
     parts_->coordinator.hub().dismiss({v1::SHUTTING_DOWN, "the server stops; come again", 1});
     throw;
   }

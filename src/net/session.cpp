@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/files.h"
 
 namespace feroma::net {
 namespace {
 
 constexpr std::size_t kLongestText = 200;
+/// Frames that may wait to be written. Whoever asks for more without reading any is not a client of ours.
+constexpr std::size_t kMostWaiting = 64;
 
 }  // namespace
 
@@ -32,6 +35,15 @@ std::string printable(std::string_view text) {
 Parcel make_parcel(Bytes bytes) {
   std::string digest = digest_of(bytes);
   return {std::make_shared<const Bytes>(std::move(bytes)), std::move(digest)};
+}
+
+Assignment make_assignment(Round round, int phase, Bytes bytes) {
+  Assignment assignment{{}, make_parcel(std::move(bytes))};
+  assignment.task.set_round(round);
+  assignment.task.set_phase(phase);
+  assignment.task.set_size(assignment.parcel.bytes->size());
+  assignment.task.set_digest(assignment.parcel.digest);
+  return assignment;
 }
 
 Session::Session(SessionEvents& events, Peer peer, Limits limits, std::string nonce, std::function<void()> wake)
@@ -61,7 +73,8 @@ void Session::check_freshness(const v1::ClientFrame& frame) {
   const std::lock_guard lock(mutex_);
   received_ += 1;
   if (frame.counter() != received_ || frame.session() != (greeted_ ? nonce_ : std::string())) {
-    throw Refusal{v1::REPLAYED, "a frame must carry its session and the next number"};
+    // It may come again: somebody on the wire must not be able to keep it out for good.
+    throw Refusal{v1::REPLAYED, "a frame must carry its session and the next number", 1};
   }
   if (frame.has_hello() == greeted_) {
     throw Refusal{v1::MALFORMED, "a stream begins with one hello"};
@@ -73,6 +86,7 @@ void Session::handle(const v1::ClientFrame& frame) {
   switch (frame.kind_case()) {
     case v1::ClientFrame::kHello: events_.greet(shared_from_this(), frame.hello()); return;
     case v1::ClientFrame::kBeat: {
+      fault_point("session.beat");
       v1::ServerFrame answer;
       answer.mutable_beat()->set_echo(frame.beat().echo());
       drop_waiting([](const v1::ServerFrame& waiting) { return waiting.has_beat(); });
@@ -108,6 +122,7 @@ std::optional<Delivery> Session::begin_answer(const v1::Answer& head) {
   if (head.size() == 0) {
     return delivery;
   }
+  fault_point("session.answer_begun");
   incoming_ = Incoming{std::move(delivery), Clock::now()};
   return std::nullopt;
 }
@@ -135,6 +150,7 @@ void Session::deliver(Delivery delivery) {
   if (delivery.head.size() > 0 && digest_of(delivery.bytes) != delivery.head.digest()) {
     throw Refusal{v1::MALFORMED, "an answer's digest is not the announced one"};
   }
+  fault_point("session.answer_whole");
   events_.deliver(*this, std::move(delivery));
 }
 
@@ -145,6 +161,10 @@ void Session::push(v1::ServerFrame frame, Parcel parcel) {
       return;
     }
     outbox_.push_back({std::move(frame), std::move(parcel)});
+    if (outbox_.size() > kMostWaiting) {
+      outbox_.clear();
+      closing_ = aborted_ = true;
+    }
   }
   wake_();
 }
@@ -175,7 +195,13 @@ std::optional<v1::ServerFrame> Session::next() {
   }
   frame.set_session(nonce_);
   frame.set_counter(++numbered_);
+  writing_ = Clock::now();
   return frame;
+}
+
+void Session::wrote() {
+  const std::lock_guard lock(mutex_);
+  writing_.reset();
 }
 
 bool Session::closing() const {
@@ -215,9 +241,10 @@ void Session::tell(const v1::Verdict& verdict) {
   push(std::move(frame));
 }
 
-void Session::tell_committed(Round round) {
+void Session::tell_committed(Round round, int phases) {
   v1::ServerFrame frame;
   frame.mutable_committed()->set_round(round);
+  frame.mutable_committed()->set_phases(phases);
   push(std::move(frame));
 }
 
@@ -267,6 +294,9 @@ Clock::duration Session::allowance(std::size_t bytes) const {
 
 bool Session::overdue(Clock::time_point now) const {
   const std::lock_guard lock(mutex_);
+  if (writing_ && now - *writing_ > allowance(kPieceSize)) {
+    return true;
+  }
   if (!outbox_.empty()) {
     const Outgoing& front = outbox_.front();
     const std::size_t whole = front.parcel.bytes == nullptr ? 0 : front.parcel.bytes->size();

@@ -18,7 +18,14 @@ using Clock = std::chrono::steady_clock;
 
 /// Bytes of one piece of something large.
 inline constexpr std::size_t kPieceSize = std::size_t{128} << 10;
+/// Bytes of one frame, at most: a piece and what is around it, or a welcome with its config.
+inline constexpr int kLargestFrame = static_cast<int>(kPieceSize) + (64 << 10);
 inline constexpr std::uint32_t kProtocol = 1;
+/// Bytes of a session's name.
+inline constexpr std::size_t kSessionSize = 16;
+/// The phases of a visit: a visitor is asked to describe its data, and is made an offer.
+inline constexpr int kQuestionPhase = -1;
+inline constexpr int kOfferPhase = -2;
 
 /// Something large as it travels: shared, because it may be sent again.
 struct Parcel {
@@ -26,6 +33,14 @@ struct Parcel {
   std::string digest;  ///< SHA-256, raw
 };
 [[nodiscard]] Parcel make_parcel(Bytes bytes);
+
+/// A task and what belongs to it.
+struct Assignment {
+  v1::Task task;
+  Parcel parcel;
+};
+[[nodiscard]] Assignment make_assignment(Round round, int phase, Bytes bytes);
+
 /// What a peer sent, or an error text with it inside, fit for a log and a frame: short, one line, printable ASCII.
 [[nodiscard]] std::string printable(std::string_view text);
 /// SHA-256, raw.
@@ -83,6 +98,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void receive(const v1::ClientFrame& frame);
   /// The next frame to write; absent where there is none now.
   [[nodiscard]] std::optional<v1::ServerFrame> next();
+  /// What `next` gave is written.
+  void wrote();
   /// Whether nothing will follow what `next` still has.
   [[nodiscard]] bool closing() const;
   /// The connection is gone.
@@ -92,7 +109,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void welcome(const v1::Welcome& welcome);
   void give(const v1::Task& task, Parcel parcel);
   void tell(const v1::Verdict& verdict);
-  void tell_committed(Round round);
+  /// `phases` of this client's answers went into the round.
+  void tell_committed(Round round, int phases);
   /// Says goodbye; what is queued before it is still sent, but for tasks.
   void close(const Refusal& refusal);
   /// Ends the connection without waiting for the other side to read.
@@ -144,6 +162,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t numbered_ = 0;  ///< frames given a number so far
   std::deque<Outgoing> outbox_;
   std::optional<Incoming> incoming_;
+  std::optional<Clock::time_point> writing_;  ///< since when a frame is on its way out
   Clock::time_point last_heard_ = Clock::now();
 };
 

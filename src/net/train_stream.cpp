@@ -86,6 +86,7 @@ void TrainStream::OnReadDone(bool ok) {
 }
 
 void TrainStream::OnWriteDone(bool ok) {
+  session_->wrote();
   {
     const std::lock_guard lock(mutex_);
     writing_ = false;

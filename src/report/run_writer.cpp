@@ -77,6 +77,8 @@ RunWriter::RunWriter(const std::filesystem::path& folder, Mode mode) : folder_(f
                                          detail::AppendFile(folder / "clients.csv", create),
                                          detail::AppendFile(folder / "events.jsonl", create)});
   if (create) {
+    // Their contents are synced with every round; without this their names might not survive a power loss.
+    detail::sync_folder(folder);
     files_->metrics.append(fmt::format("{}\n", detail::kMetricsHeader));
     files_->clients.append(fmt::format("{}\n", detail::kClientsHeader));
   }

@@ -1,6 +1,7 @@
 #include "feroma/runtime/exchange.h"
 
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
 
 namespace feroma {
@@ -38,6 +39,7 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
   const int phases = algorithm.phases(round);
   for (int phase = 0; phase < phases; ++phase) {
     auto outcomes = pool.exchange(algorithm, round, phase, participants);
+    fault_point("round.phase_answered");
     std::map<ClientId, Message> answers;
     participants.clear();
     for (auto& [client, outcome] : outcomes) {
@@ -62,7 +64,11 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
     }
     require(!answers.empty(), ErrorCode::invalid_data, "{}: round {}: every client dropped out; the last one: {}",
             label, round, reason);
+    for (const auto& [client, answer] : answers) {
+      total.counted[client] = phase + 1;
+    }
     algorithm.uplink(round, phase, answers, total.stages);
+    fault_point("round.phase_done");
   }
   return total;
 }

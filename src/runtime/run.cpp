@@ -160,7 +160,8 @@ class Run {
     if (result.dp_guarantee && experiment_.privacy.mode == PrivacyMode::paper) {
       result.dp_guarantee = "none: " + published_cost(loop.algorithm());
     }
-    store_models(directory_.path(), loop.algorithm(), plan.label, loop.finished_rounds(), last, model_);
+    store_models(directory_.path(), loop.algorithm(), plan.label, loop.finished_rounds(), last,
+                 {experiment_, model_, federation_->multi_label()});
     writer.algorithm_finished(result);
     if (options_.observer.finished) {
       options_.observer.finished(result);

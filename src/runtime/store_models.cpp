@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "feroma/store/checkpoint.h"
 #include "feroma/store/index.h"
 #include "feroma/store/safetensors.h"
+#include "runtime/store_state.h"
 
 namespace feroma {
 namespace {
@@ -23,10 +25,35 @@ std::string model_file(const std::string& label, const ServedModel& served, bool
                      kept ? fmt::format("-round-{}", served.round) : "");
 }
 
+/// The algorithm's state, in which models that were stored are named; others are stored beside them.
+void store_state(const fs::path& folder, const Algorithm& algorithm, const std::string& label, Round finished,
+                 const StoreSubject& subject, const std::map<const Parameters*, std::string>& stored) {
+  ArchiveWriter archive;
+  archive.put(std::string_view(to_toml(subject.experiment.resolved())));
+  archive.put<std::int32_t>(finished);
+  archive.put<std::int32_t>(subject.model.input.channels);
+  archive.put<std::int32_t>(subject.model.input.height);
+  archive.put<std::int32_t>(subject.model.input.width);
+  archive.put<std::int32_t>(subject.model.classes);
+  archive.put(subject.multi_label);
+  std::size_t parts = 0;
+  ModelWriter out(archive, [&](const Parameters& model) {
+    const auto found = stored.find(&model);
+    if (found != stored.end()) {
+      return found->second;
+    }
+    std::string file = fmt::format("models/{}-part-{}.safetensors", label, parts++);
+    write_safetensors(folder / file, model, {{"model", subject.model.name}, {"algorithm", label}});
+    return file;
+  });
+  algorithm.save(out);
+  write_checkpoint(store_state_path(folder, label), archive.bytes());
+}
+
 }  // namespace
 
 void store_models(const fs::path& folder, const Algorithm& algorithm, const std::string& label, Round finished,
-                  const RoundRecord& last, const ModelSpec& model) {
+                  const RoundRecord& last, const StoreSubject& subject) {
   fs::create_directories(folder / "models");
   std::map<std::uint32_t, const ClientRecord*> clients;
   for (const ClientRecord& client : last.clients) {
@@ -36,6 +63,7 @@ void store_models(const fs::path& folder, const Algorithm& algorithm, const std:
   const std::vector<ServedModel> models = algorithm.served();
   const bool several = std::count_if(models.begin(), models.end(), [](const auto& m) { return !m.client; }) > 1;
   std::size_t shared = 0;
+  std::map<const Parameters*, std::string> stored;
   for (const ServedModel& served : models) {
     StoreEntry entry;
     entry.algorithm = label;
@@ -51,9 +79,11 @@ void store_models(const fs::path& folder, const Algorithm& algorithm, const std:
       entry.distribution = client.distribution;
       entry.validation_score = client.accuracy_after;
     }
-    write_safetensors(folder / entry.model_file, *served.model, {{"model", model.name}, {"algorithm", label}});
+    write_safetensors(folder / entry.model_file, *served.model, {{"model", subject.model.name}, {"algorithm", label}});
+    stored[served.model.get()] = entry.model_file;
     entries.push_back(std::move(entry));
   }
+  store_state(folder, algorithm, label, finished, subject, stored);
   StoreIndex(folder / "store.db", StoreIndex::Mode::create).insert(entries);
 }
 

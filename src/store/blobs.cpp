@@ -1,5 +1,7 @@
 #include "feroma/store/blobs.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "core/posix_file.h"
@@ -45,13 +47,26 @@ std::string BlobStore::put(std::span<const std::byte> bytes) {
       return digest;
     }
   }
-  write_file_atomically(path_of(digest), bytes);
+  const fs::path path = path_of(digest);
+  write_file_unsynced(path, bytes);
   const std::lock_guard lock(mutex_);
   known_.insert(digest);
+  unsynced_.push_back(path);
   return digest;
 }
 
-void BlobStore::sync() { detail::sync_folder(folder_); }
+void BlobStore::sync() {
+  std::vector<fs::path> paths;
+  {
+    const std::lock_guard lock(mutex_);
+    paths = std::exchange(unsynced_, {});
+  }
+  // The disk has been at it since they were written, so waiting for all of them takes hardly longer than for one.
+  for (const fs::path& path : paths) {
+    detail::PosixFile(path, O_RDONLY).sync();
+  }
+  detail::sync_folder(folder_);
+}
 
 Bytes BlobStore::get(const std::string& digest) const {
   Bytes bytes = read_file(path_of(digest));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "store/sqlite.h"
 
 namespace feroma {
@@ -114,6 +115,7 @@ StoreIndex::StoreIndex(const std::filesystem::path& path, Mode mode) : path_(pat
 }
 
 void StoreIndex::insert(std::span<const StoreEntry> entries) {
+  fault_point("index.insert");
   Transaction transaction(database_.get(), path_);
   Statement statement(database_.get(), path_, kInsert);
   for (const StoreEntry& entry : entries) {
@@ -135,6 +137,7 @@ void StoreIndex::insert(std::span<const StoreEntry> entries) {
     statement.reset();
   }
   transaction.commit();
+  fault_point("index.inserted");
 }
 
 void StoreIndex::remove_after(const std::string& algorithm, Round round) {

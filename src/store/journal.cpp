@@ -8,6 +8,7 @@
 
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/files.h"
 
 namespace feroma {
@@ -121,6 +122,7 @@ void Journal::append(std::span<const std::byte> record) {
     std::memcpy(bytes.data() + sizeof(Head), record.data(), record.size());
   }
   const std::uint64_t before = held_->file.size();
+  fault_point("journal.append");
   try {
     held_->file.write_all(bytes);
     held_->file.sync();
@@ -129,6 +131,7 @@ void Journal::append(std::span<const std::byte> record) {
     held_->file.truncate(before);
     throw;
   }
+  fault_point("journal.appended");
   records_.emplace_back(record.begin(), record.end());
 }
 

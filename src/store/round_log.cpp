@@ -4,6 +4,7 @@
 
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 
 namespace feroma {
 namespace {
@@ -37,6 +38,10 @@ RoundLog::RoundLog(const fs::path& folder, const std::function<JobRecord()>& mak
   for (const Bytes& record : journal_.records()) {
     replay(record);
   }
+  // What an unfinished round left may never have reached the disk.
+  std::set<std::string> finished(models_.begin(), models_.end());
+  finished.insert(state_);
+  blobs_.keep_only(finished);
 }
 
 void RoundLog::replay(std::span<const std::byte> record) {
@@ -62,9 +67,9 @@ void RoundLog::replay(std::span<const std::byte> record) {
               committed_);
       committed_ = round;
       state_ = in.get_string();
-      models_.resize(in.get<std::uint32_t>());
-      for (std::string& digest : models_) {
-        digest = in.get_string();
+      models_.clear();
+      for (auto left = in.get<std::uint32_t>(); left > 0; --left) {
+        models_.push_back(in.get_string());
       }
       started_.reset();
       break;
@@ -98,9 +103,12 @@ void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save
     models.insert(digest);
     return digest;
   });
+  fault_point("commit.begun");
   save(writer);
+  fault_point("commit.models_written");
   const std::string digest = blobs_.put(state.bytes());
   blobs_.sync();
+  fault_point("commit.synced");
   ArchiveWriter record;
   record.put(Kind::commit);
   record.put<std::int32_t>(round);
@@ -110,6 +118,7 @@ void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save
     record.put(std::string_view(model));
   }
   journal_.append(record.bytes());
+  fault_point("commit.appended");
   // From here on the round stands. What only earlier rounds name is of no more use.
   committed_ = round;
   state_ = digest;
@@ -117,6 +126,7 @@ void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save
   started_.reset();
   models.insert(digest);
   blobs_.keep_only(models);
+  fault_point("commit.cleaned");
 }
 
 void RoundLog::load(const std::shared_ptr<const ParamLayout>& layout,

@@ -78,6 +78,37 @@ TEST_F(ServerTest, AReceiverGetsTheModelOfTheProfileNearestToItsOwn) {
   EXPECT_EQ(sent_to(3, 3), 0);          // one without a profile gets the warm-up's model
 }
 
+// What such a client learns is nobody's parent: it is of data that nothing is known of.
+TEST_F(ServerTest, AClientThatMakesNoProfilesGetsTheMeanOfAll) {
+  const Message unprofiled{{{"unprofiled", Ints{1}}}};
+  start();
+  answer(1, 0, {{ClientId{0}, trained(4)}, {ClientId{1}, trained(4)}});
+  answer(2, 0, {{ClientId{0}, unprofiled}, {ClientId{1}, unprofiled}});
+  EXPECT_EQ(sent_to(2, 0), 4) << "nobody has a profile: everybody gets the one model";
+  answer(2, 1, {{ClientId{0}, trained(6, 30)}, {ClientId{1}, trained(2, 10)}});
+  EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 5) << "and learns it together";
+  answer(3, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(8)}, {ClientId{2}, unprofiled}});
+  answer(3, 1, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}, {ClientId{2}, trained(90)}});
+  EXPECT_EQ(algorithm->served().size(), 2U);
+  answer(4, 0, {{ClientId{0}, profiled(0)}, {ClientId{2}, unprofiled}});
+  EXPECT_NEAR(sent_to(4, 0), 1, 1e-6);
+  EXPECT_NEAR(sent_to(4, 2), 1.5, 1e-6);
+  EXPECT_EQ(algorithm->trace()->receivers, std::vector<ClientId>{ClientId{0}});
+}
+
+TEST_F(ServerTest, WhatIsKnownStaysWhereNobodyWithAProfileAnswers) {
+  options.counts = Counts::none;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  answer(2, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(8)}});
+  answer(2, 1, {{ClientId{0}, trained(1)}, {ClientId{1}, trained(2)}});
+  answer(3, 0, {{ClientId{0}, profiled(0)}, {ClientId{2}, {{{"unprofiled", Ints{1}}}}}});
+  answer(3, 1, {{ClientId{2}, trained(90)}});
+  EXPECT_EQ(algorithm->served().size(), 2U);
+  answer(4, 0, {{ClientId{0}, profiled(8)}});
+  EXPECT_NEAR(sent_to(4, 0), 2, 1e-6);
+}
+
 TEST_F(ServerTest, AShareOfEveryModelIsTheMeanOfAll) {
   options.counts = Counts::none;
   options.global_share = 0.6;

@@ -26,6 +26,11 @@ EncodedSamples samples_of(int count, Rng rng) {
   return samples;
 }
 
+/// What a server makes of what a client without labels tells; nothing once its budget is spent.
+std::optional<Profile> unlabelled_profile(const PrivateProfiles& profiles, Disclosure& disclosure, const Rows& rows) {
+  return profiles.read_unlabelled(profiles.tell_unlabelled(&disclosure, profiles.bounds_message(), rows));
+}
+
 TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
   const testing::TempFolder folder;
   PrivacyOptions privacy = gaussian_budget(1);
@@ -50,10 +55,10 @@ TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
       EXPECT_NEAR(read.marginal.std[c], exact.marginal.std[c], 1e-3);
       EXPECT_NEAR(read.per_class[1].mean[c], exact.per_class[1].mean[c], 1e-3);
     }
-    EXPECT_FALSE(profiles.test_profile(&disclosure, samples.rows)) << "one release was all";
+    EXPECT_FALSE(unlabelled_profile(profiles, disclosure, samples.rows)) << "one release was all";
     // A client that knows no labels has the same marginal.
     Disclosure stranger(privacy, folder.path() / "test" / name_of(mode), "run");
-    const Profile unlabelled = profiles.test_profile(&stranger, samples.rows).value();
+    const Profile unlabelled = unlabelled_profile(profiles, stranger, samples.rows).value();
     EXPECT_EQ(unlabelled.num_samples, 3000);
     EXPECT_EQ(unlabelled.added_noise.size(), 8U);
     for (std::size_t c = 0; c < 4; ++c) {
@@ -101,7 +106,7 @@ TEST(PrivateProfiles, OfTestClientsHaveTheNoiseOfFewReleases) {
     const PrivateProfiles profiles(privacy, {4, 4, 2, true}, 4, false);
     Disclosure disclosure(privacy, folder.path() / std::to_string(test_releases), "run");
     const Rows rows = samples_of(2000, Rng(8)).rows;
-    noise.push_back(profiles.test_profile(&disclosure, rows).value().added_noise[0]);
+    noise.push_back(unlabelled_profile(profiles, disclosure, rows).value().added_noise[0]);
     EXPECT_EQ(disclosure.spent().epsilon > 9.9, test_releases == 1) << disclosure.spent().epsilon;
   }
   // Variances, up to the noisy count below them.

@@ -95,6 +95,16 @@ TEST(Npy, RefusesWhatIsNotPlainData) {
   EXPECT_TRUE(holds(refusal(with("<i8", "False", "(0,)")), "asks for 0 bytes of data, the file has 8"));
 }
 
+// numpy.asfortranarray(numpy.arange(12).reshape(2, 3, 2)): the first index runs fastest.
+TEST(Npy, ReadsFortranOrderWhereItIsAskedFor) {
+  const Bytes bytes = npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }",
+                          std::string_view("\x00\x06\x02\x08\x04\x0a\x01\x07\x03\x09\x05\x0b", 12));
+  const NpyArray array = parse_npy(bytes, "x", NpyOrder::any);
+  EXPECT_EQ(array.as<std::uint8_t>(), (std::vector<std::uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(array.shape, (std::vector<std::int64_t>{2, 3, 2}));
+  EXPECT_TRUE(holds(refusal(bytes), "Fortran order"));
+}
+
 TEST(Npy, RefusesHeadersThatNumPyDoesNotWrite) {
   const std::vector<std::string> dictionaries{
       "",

@@ -191,7 +191,7 @@ class Misbehaviour : public ::testing::Test {
     context.initial = initial = share(initialise(context.model, Rng(1)));
     context.rounds = 3;
     prepare(*algorithm, context);
-    hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, 0, stop);
+    hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, Hub::Past{}, stop);
   }
   /// Begins round 1 with the first clients.
   void begin(std::uint32_t clients = 2) {
@@ -362,7 +362,7 @@ TEST_F(Misbehaviour, ARoundEndsWithoutThoseWhoDoNotAnswer) {
   options.quorum = 0.5;
   options.grace_seconds = 1;
   options.round_seconds = 2000;  // a hundred seconds
-  hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, 0, stop);
+  hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, Hub::Past{}, stop);
   std::vector<std::unique_ptr<Probe>> probes;
   for (std::uint32_t id = 0; id < 4; ++id) {
     probes.push_back(std::make_unique<Probe>(*hub, id));
@@ -381,7 +381,7 @@ TEST_F(Misbehaviour, ARoundEndsWithoutThoseWhoDoNotAnswer) {
 TEST_F(Misbehaviour, OneAnswerOfManyIsNoRound) {
   options.round_seconds = 10;  // half a second
   options.min_answers = 2;
-  hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, 0, stop);
+  hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, Hub::Past{}, stop);
   Probe probe(*hub, 0);
   begin(3);
   EXPECT_EQ(probe.answer(probe.task(), update(1)).reason(), v1::ACCEPTED);

@@ -87,7 +87,9 @@ batch_size = 16
   static std::map<std::string, Bytes> models_in(const std::filesystem::path& path) {
     std::map<std::string, Bytes> files;
     for (const auto& entry : std::filesystem::directory_iterator(path / "models")) {
-      files[entry.path().filename().string()] = read_file(entry.path());
+      if (entry.path().extension() == ".safetensors") {
+        files[entry.path().filename().string()] = read_file(entry.path());
+      }
     }
     return files;
   }

@@ -22,7 +22,7 @@ class OverGrpc : public FederationTest {
       const CertificateFiles own = client_files(folder / "certs", fmt::format("site-{}", id));
       client.certificate = own.certificate;
       client.key = own.key;
-      client.id = 99;  // the certificate says who it is
+      client.id = {};  // the certificate says who it is
     }
     const std::unique_ptr<ClientData> data = scenario_client_data(federation, static_cast<ClientId>(id));
     run_client(client, *data, stop);

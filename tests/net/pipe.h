@@ -16,9 +16,10 @@ class Pipe final : public ServerLink {
   using Meddle = std::function<bool(v1::ClientFrame&)>;
 
   explicit Pipe(Hub& hub, Peer peer = {"pipe", std::nullopt, ""}, Meddle meddle = {}) : meddle_(std::move(meddle)) {
-    session_ = hub.connect(std::move(peer), [this] {
-      const std::lock_guard lock(mutex_);
-      written_.notify_all();
+    // The session may be told things after the pipe is gone.
+    session_ = hub.connect(std::move(peer), [bell = bell_] {
+      const std::lock_guard lock(bell->mutex);
+      bell->written.notify_all();
     });
   }
   ~Pipe() override { cancel(); }
@@ -35,7 +36,7 @@ class Pipe final : public ServerLink {
   }
 
   bool receive(v1::ServerFrame& frame) override {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(bell_->mutex);
     for (;;) {
       if (cut_ || session_->aborted()) {
         return false;
@@ -45,6 +46,7 @@ class Pipe final : public ServerLink {
       const bool over = !next && session_->closing();
       lock.lock();
       if (next) {
+        session_->wrote();
         frame = std::move(*next);
         return true;
       }
@@ -52,31 +54,35 @@ class Pipe final : public ServerLink {
         return false;
       }
       // A write between the look and the wait would not wake us, so the wait is short.
-      written_.wait_for(lock, std::chrono::milliseconds(5));
+      bell_->written.wait_for(lock, std::chrono::milliseconds(5));
     }
   }
 
   void cancel() override {
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(bell_->mutex);
       if (std::exchange(cut_, true)) {
         return;
       }
     }
-    written_.notify_all();
+    bell_->written.notify_all();
     session_->disconnected();
   }
 
  private:
+  struct Bell {
+    std::mutex mutex;
+    std::condition_variable written;
+  };
+
   bool is_cut() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(bell_->mutex);
     return cut_;
   }
 
   Meddle meddle_;
+  std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
   std::shared_ptr<Session> session_;
-  std::mutex mutex_;
-  std::condition_variable written_;
   bool cut_ = false;
 };
 

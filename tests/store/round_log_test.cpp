@@ -86,6 +86,24 @@ TEST(RoundLog, ARoundIsFinishedOnce) {
   error_of(ErrorCode::internal, [&] { commit(log, 3, {model(2)}); });
 }
 
+// A power loss may leave the right name on the wrong content; a round that is played again must not trust it.
+TEST(RoundLog, WhatAnUnfinishedRoundLeftIsWrittenAgain) {
+  const TempFolder folder;
+  {
+    RoundLog log = open(folder);
+    commit(log, 1, {model(1)});
+  }
+  ArchiveWriter values;
+  values.put(model(2)->values());
+  const std::filesystem::path left = folder / "state" / "models" / sha256(values.bytes());
+  write_file_atomically(left, std::string_view("half"));
+  RoundLog log = open(folder);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  commit(log, 2, {model(2)});
+  Round round = 0;
+  EXPECT_EQ(load(log, 1, round).front()->values()[0], model(2)->values()[0]);
+}
+
 TEST(RoundLog, ADamagedModelIsNotBelieved) {
   const TempFolder folder;
   RoundLog log = open(folder);

@@ -5,8 +5,8 @@
 set -euo pipefail
 
 readonly program=$1 strip=$2 limit=8000000
-# libcurl is optional, and so is the network: gRPC, what it stands on, and OpenSSL. What follows is the C++ runtime.
-readonly allowed='libhwy|libfmt|libz|libsqlite3|libpng16|libjpeg|libarchive|libcurl|libgrpc|libgrpc\+\+|libgpr|libabsl_.*|libprotobuf|libssl|libcrypto|libstdc\+\+|libm|libgcc_s|libc|ld-linux.*'
+# libcurl is optional, and so is the network: gRPC, what it stands on, OpenSSL and cpp-httplib. What follows is the C++ runtime.
+readonly allowed='libhwy|libfmt|libz|libsqlite3|libpng16|libjpeg|libarchive|libcurl|libgrpc|libgrpc\+\+|libgpr|libabsl_.*|libprotobuf|libssl|libcrypto|libcpp-httplib|libstdc\+\+|libm|libgcc_s|libc|ld-linux.*'
 stripped=$(mktemp)
 trap 'rm -f "$stripped"' EXIT
 

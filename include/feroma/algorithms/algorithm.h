@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "feroma/algorithms/offer.h"
 #include "feroma/algorithms/predictor.h"
 #include "feroma/client/context.h"
 #include "feroma/core/ids.h"
@@ -138,11 +139,25 @@ class Algorithm {
   [[nodiscard]] virtual bool ends() const;
   /// Rounds after the scheduled ones, on the last round's data.
   [[nodiscard]] virtual int extra_rounds() const;
+  /// A client has lost everything it was sent: what it needs to take part must be sent again. Between rounds.
+  virtual void forget(ClientId client);
   /// Called on the client before the first phase of a round in which its data version changed.
   virtual void on_window_change(ClientContext& context) const;
   /// How the method itself serves a policy; null where it has no rule of its own. `evaluation/serve.h` then derives
   /// one from `clusters` and `personal`, so that methods write no evaluation code.
   [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const;
+  // A test client may be elsewhere. Then it asks, describes its data, is made an offer and settles it; the steps on the
+  // client depend on nothing but their arguments and what `init` was told. `evaluation/visit.h` serves methods that ask
+  // nothing of their visitors.
+  /// What a visitor needs to describe its data; empty where it need not.
+  [[nodiscard]] virtual Message visitor_question() const;
+  /// The description, made on the client from unlabelled data.
+  [[nodiscard]] virtual Message visitor_profile(const Message& question, TestContext& context) const;
+  /// The server's part; a description that cannot be believed is an invalid_data error. Absent where the method has no
+  /// rule of its own.
+  [[nodiscard]] virtual std::optional<Offer> offer(const Message& told, const VisitorWish& wish) const;
+  /// The client's choice: an offer that leaves none. Absent where the method has no rule of its own.
+  [[nodiscard]] virtual std::optional<Offer> settle(const Offer& offer, TestContext& context) const;
   /// How test clients that help one another are served together; empty where `predictor` serves each on its own.
   [[nodiscard]] virtual Community community(TestPolicy policy) const;
   /// Absent for methods that do not cluster.

@@ -18,6 +18,9 @@ void write_file_atomically(const std::filesystem::path& path, std::span<const st
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 /// The same for a file that is kept in several pieces, so that a large payload is not copied behind its header.
 void write_pieces_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
+/// The same without waiting for the disk: a killed process leaves the old file or the new one, but after a power loss
+/// the new one may be empty.
+void write_file_unsynced(const std::filesystem::path& path, std::span<const std::byte> bytes);
 /// Whether a file name is that of an atomic write that never finished.
 [[nodiscard]] bool is_unfinished_write(std::string_view name);
 /// Removes what writers that were killed left behind in `folder`; call it while nobody else writes there.

@@ -37,9 +37,12 @@ struct NpyArray {
   [[nodiscard]] std::string type_name() const;
 };
 
+/// The orders of values that are read; whatever the order in the file, an array has them in C order.
+enum class NpyOrder { c, any };
+
 /// Reads a .npy file of up to four dimensions; whatever is not plain little-endian C-order data is refused.
 [[nodiscard]] NpyArray read_npy(const std::filesystem::path& path);
-[[nodiscard]] NpyArray parse_npy(std::span<const std::byte> bytes, std::string name);
+[[nodiscard]] NpyArray parse_npy(std::span<const std::byte> bytes, std::string name, NpyOrder order = NpyOrder::c);
 
 /// The content of a .npy file (version 1.0, C order); the product of `shape` is the number of values.
 [[nodiscard]] Bytes npy_bytes(std::span<const float> values, std::span<const std::int64_t> shape);

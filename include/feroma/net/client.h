@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "feroma/net/client_data.h"
@@ -17,7 +18,9 @@ struct ClientPlan {
   std::filesystem::path certificate;  ///< its own, and the key to it
   std::filesystem::path key;
   std::filesystem::path state;
-  std::uint32_t id = 0;         ///< claimed where there are no certificates
+  /// Which client this is: claimed where there are no certificates, else compared with what they say. Absent: whatever
+  /// the certificate says.
+  std::optional<std::uint32_t> id = {};
   PrivacyOptions privacy = {};  ///< the least that this client asks for
   double connect_seconds = 5;
   double first_pause_seconds = 0.5;  ///< between connections; doubles up to the longest, with full jitter

@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "feroma/net/flower.h"
 #include "feroma/net/server_options.h"
+#include "feroma/net/server_status.h"
 #include "feroma/report/record.h"
 #include "feroma/runtime/experiment.h"
 
@@ -20,6 +23,8 @@ struct FederationPlan {
   bool multi_label = false;
   ServerOptions server;
   std::filesystem::path state;
+  bool stay = false;                         ///< after the last round: serve visitors until told to stop
+  const std::atomic<bool>* drain = nullptr;  ///< set: finish the round under way, then stop
   std::function<void(const RoundRecord&, int rounds)> round_finished = {};  ///< for people
 };
 
@@ -29,8 +34,10 @@ struct FederationPlan {
 
 /// Where a server listens, and how clients prove who they are.
 struct ListenOptions {
-  std::string address = "127.0.0.1:7443";  ///< port 0 takes a free one
-  std::filesystem::path certificates;      ///< folder of `feroma cert`; empty: no encryption, on loopback only
+  std::string address = "127.0.0.1:7443";    ///< port 0 takes a free one
+  std::filesystem::path certificates;        ///< folder of `feroma cert`; empty: no encryption, on loopback only
+  std::string http_address = {};             ///< of /metrics and /healthz; empty: none
+  std::optional<FlowerOptions> flower = {};  ///< where clients of the Flower framework come; absent: nowhere
 };
 
 /// A federation's server. The constructor opens its state and begins to listen; clients may come from then on.
@@ -42,6 +49,11 @@ class FederationServer {
   FederationServer& operator=(const FederationServer&) = delete;
 
   [[nodiscard]] int port() const;
+  /// Of /metrics and of Flower's clients; 0 where there is none.
+  [[nodiscard]] int http_port() const;
+  [[nodiscard]] int flower_port() const;
+  /// How it is just now; from any thread.
+  [[nodiscard]] ServerStatus status() const;
   /// Plays every round that is left; an `interrupted` error when it is told to stop.
   void run();
 

@@ -17,10 +17,16 @@ struct ServerOptions {
   double grace_seconds = 5;
   double round_seconds = 600;
   double rejoin_seconds = 60;
+  double linger_seconds = 30;
   double heartbeat_seconds = 10;
   double dead_seconds = 60;
   double transfer_seconds = 10;
   double bytes_per_second = 65536;
+  int candidates = 3;
+  int strangers_per_address = 2;
+  int strangers = 64;
+  double stranger_seconds = 10;
+  int connections = 0;
   double clock = 1;
 
   template <class Self, class Visit>
@@ -37,10 +43,19 @@ struct ServerOptions {
     visit("round_seconds", self.round_seconds, above(0), "the longest that an exchange takes");
     visit("rejoin_seconds", self.rejoin_seconds, at_least(0),
           "after a restart: how long those of the interrupted round are waited for");
+    visit("linger_seconds", self.linger_seconds, at_least(0),
+          "after the last round: how long clients that are away are waited for, to tell them");
     visit("heartbeat_seconds", self.heartbeat_seconds, above(0), "how often a client must be heard");
     visit("dead_seconds", self.dead_seconds, above(0), "silence after which a client is given up");
     visit("transfer_seconds", self.transfer_seconds, above(0), "for any transfer, besides its size");
     visit("bytes_per_second", self.bytes_per_second, above(0), "the slowest transfer that is waited for");
+    visit("candidates", self.candidates, between(0, 64),
+          "models that a client which takes no part in training may choose among; 0: none but its mixture leave");
+    visit("strangers_per_address", self.strangers_per_address, at_least(1),
+          "connections from one address that have not shown yet who they are");
+    visit("strangers", self.strangers, at_least(1), "such connections from everywhere");
+    visit("stranger_seconds", self.stranger_seconds, above(0), "how long a connection may be one");
+    visit("connections", self.connections, at_least(0), "connections of all kinds; 0: twice the clients and 100");
     visit("clock", self.clock, above(0), "every time above is multiplied by this; below 1 for tests");
   }
 };

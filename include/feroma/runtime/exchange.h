@@ -12,6 +12,7 @@ namespace feroma {
 /// What all exchanges of a round gave.
 struct Exchanged {
   std::map<ClientId, ClientReport> reports;  ///< of those who answered every phase
+  std::map<ClientId, int> counted;           ///< phases, the first ones, into which a client's answer went
   std::vector<DroppedRecord> dropped;
   std::int64_t bytes_up = 0;
   std::int64_t bytes_down = 0;

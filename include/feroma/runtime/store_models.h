@@ -1,16 +1,40 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/report/record.h"
+#include "feroma/runtime/experiment.h"
 
 namespace feroma {
 
-/// Writes what an algorithm serves after round `finished`, last-round and kept models, as safetensors files and rows of
-/// `store.db` in a run's folder. `label` names the algorithm there, `last` is that round's record.
+/// What a store's models are of.
+struct StoreSubject {
+  const Experiment& experiment;
+  const ModelSpec& model;
+  bool multi_label = false;
+};
+
+/// Writes the models behind an algorithm's predictions, their index, and what else it needs to serve clients later,
+/// into `folder`. `last` is the record of the last finished round.
 void store_models(const std::filesystem::path& folder, const Algorithm& algorithm, const std::string& label,
-                  Round finished, const RoundRecord& last, const ModelSpec& model);
+                  Round finished, const RoundRecord& last, const StoreSubject& subject);
+
+/// An algorithm as it was when its models were stored.
+struct OpenedStore {
+  Experiment experiment;  ///< with this algorithm alone
+  std::string label;
+  Round round = 0;  ///< the last finished one
+  ModelSpec model;
+  bool multi_label = false;
+  ParametersPtr initial;
+  std::unique_ptr<Algorithm> algorithm;
+};
+
+/// Opens a run's folder, or that of a finished server. `label` chooses among a run's algorithms; empty where there is
+/// only one.
+[[nodiscard]] OpenedStore open_store(const std::filesystem::path& folder, const std::string& label);
 
 }  // namespace feroma

@@ -5,13 +5,15 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "feroma/core/archive.h"
 
 namespace feroma {
 
 /// A folder of files that are named after their content (SHA-256): what is there is never written twice, and never
-/// changes. Safe to use from several threads.
+/// changes. What was never synced may be damaged after a power loss, so whoever opens the folder keeps only what it
+/// knows to be whole. Safe to use from several threads.
 class BlobStore {
  public:
   /// Creates the folder, and removes what a killed writer left unfinished.
@@ -32,6 +34,7 @@ class BlobStore {
   std::filesystem::path folder_;
   mutable std::mutex mutex_;
   std::set<std::string> known_;
+  std::vector<std::filesystem::path> unsynced_;
 };
 
 }  // namespace feroma

@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "commands.h"
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/runtime/assigned.h"
+#include "interrupt.h"
+#ifdef FEROMA_NET
+#include "feroma/net/visit.h"
+#endif
+
+namespace feroma::cli {
+namespace {
+
+constexpr std::array<std::string_view, 3> kChosenBy{"its profile", "its labels", "the models' confidence"};
+
+struct AssignArguments {
+  std::string store;
+  std::string data;
+  std::string algorithm;
+  std::string out = "assigned";
+  std::string state = "visitor";
+  int few_labels = 0;
+  int candidates = 3;
+  Format format = Format::text;
+#ifdef FEROMA_NET
+  bool insecure = false;
+  double wait_seconds = 60;
+  ClientPlan connection;
+#endif
+};
+
+/// The first `most` samples of every class.
+View first_of_each_class(const View& labelled, int classes, int most) {
+  View few = labelled;
+  few.items.clear();
+  std::vector<int> taken(static_cast<std::size_t>(classes));
+  for (std::size_t i = 0; i < labelled.size(); ++i) {
+    if (taken.at(static_cast<std::size_t>(labelled.label(i)))++ < most) {
+      few.items.push_back(labelled.items[i]);
+    }
+  }
+  return few;
+}
+
+Assigned from_store(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
+  const OpenedStore store = open_store(arguments.store, arguments.algorithm);
+  std::optional<Disclosure> disclosure;
+  if (store.experiment.privacy.guarded()) {
+    disclosure.emplace(store.experiment.privacy, std::filesystem::path(arguments.state) / "ledger",
+                       "store " + std::filesystem::absolute(arguments.store).string());
+  }
+  return assign_from(store, samples, wish, disclosure ? &*disclosure : nullptr);
+}
+
+Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
+#ifdef FEROMA_NET
+  if (!arguments.connection.server.empty()) {
+    require(arguments.insecure != !arguments.connection.authority.empty(), ErrorCode::invalid_config,
+            "a visit needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
+    ClientPlan plan = arguments.connection;
+    plan.state = arguments.state;
+    return visit_server(plan, samples, wish, arguments.wait_seconds, stop_on_interrupt());
+  }
+#endif
+  return from_store(arguments, samples, wish);
+}
+
+void print_assigned(const AssignArguments& arguments, const Assigned& assigned) {
+  if (arguments.format == Format::json) {
+    fmt::print("{}", read_text(std::filesystem::path(arguments.out) / "assigned.json"));
+    return;
+  }
+  fmt::print("{} after round {}: {} chosen by {}\n", assigned.algorithm, assigned.round,
+             assigned.candidates == 1 ? "one model," : fmt::format("from {} models,", assigned.candidates),
+             kChosenBy[static_cast<std::size_t>(assigned.choice)]);
+  for (std::size_t i = 0; i < assigned.offer.sources.size(); ++i) {
+    for (const auto& [source, share] : assigned.offer.sources[i]) {
+      if (assigned.offer.weights[i] * share >= 0.005) {
+        fmt::print("  {:5.1f} % from client {}, round {}\n", 100 * assigned.offer.weights[i] * share,
+                   to_index(source.client), source.round);
+      }
+    }
+  }
+  fmt::print("{} bytes down, {} up; written to {}\n", assigned.bytes_down, assigned.bytes_up, arguments.out);
+}
+
+void assign(AssignArguments arguments) {
+  const VisitorData data = read_visitor_data(arguments.data);
+  VisitorWish wish{arguments.few_labels > 0, arguments.candidates};
+  require(!wish.few_labels || data.labelled.size() > 0, ErrorCode::invalid_config,
+          "{}: has no labels, so none can be used to choose", arguments.data);
+  const View few =
+      wish.few_labels ? first_of_each_class(data.labelled, data.dataset->classes, arguments.few_labels) : View{};
+  const VisitorSamples samples{data.all, wish.few_labels ? &few : nullptr};
+  const Assigned assigned = assigned_by(arguments, samples, wish);
+  write_assigned(arguments.out, assigned);
+  print_assigned(arguments, assigned);
+}
+
+struct PredictArguments {
+  std::string assigned;
+  std::string data;
+  std::string out = "predictions.csv";
+  Format format = Format::text;
+};
+
+/// One line per sample: the most probable class and its probability, or for multi-label data every class's.
+std::string predictions_csv(const Assigned& assigned, const Dataset& dataset, std::span<const float> probabilities) {
+  const auto classes = static_cast<std::size_t>(assigned.classes);
+  const auto class_name = [&](std::size_t u) {
+    return u < dataset.class_names.size() ? dataset.class_names[u] : std::to_string(u);
+  };
+  std::string text = "sample";
+  if (assigned.multi_label) {
+    for (std::size_t u = 0; u < classes; ++u) {
+      text += "," + class_name(u);
+    }
+  } else {
+    text += ",class,probability";
+  }
+  text += "\n";
+  for (std::size_t i = 0; i < probabilities.size() / classes; ++i) {
+    const auto row = probabilities.subspan(i * classes, classes);
+    text += i < dataset.sample_names.size() ? dataset.sample_names[i] : std::to_string(i);
+    if (assigned.multi_label) {
+      for (const float probability : row) {
+        text += fmt::format(",{:.6f}", probability);
+      }
+    } else {
+      const auto best = std::max_element(row.begin(), row.end());
+      text += fmt::format(",{},{:.6f}", class_name(static_cast<std::size_t>(best - row.begin())), *best);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+void predict(const PredictArguments& arguments) {
+  const Assigned assigned = read_assigned(arguments.assigned);
+  const VisitorData data = read_visitor_data(arguments.data);
+  require(data.all.shape == assigned.input, ErrorCode::invalid_data,
+          "samples must be {}x{}x{} as those that the model was trained on, got {}x{}x{}", assigned.input.channels,
+          assigned.input.height, assigned.input.width, data.all.shape.channels, data.all.shape.height,
+          data.all.shape.width);
+  Experiment experiment;
+  experiment.training.model = assigned.model;
+  const std::unique_ptr<Engine> engine = visitor_engine(experiment, experiment.model(assigned.input, assigned.classes));
+  Trainer trainer(*engine);
+  const std::unique_ptr<Predictor> predictor = make_predictor(assigned.offer);
+  write_file_atomically(arguments.out, predictions_csv(assigned, *data.dataset, predictor->predict(trainer, data.all)));
+  std::optional<double> accuracy;
+  if (data.labelled.size() > 0) {
+    require(data.dataset->classes <= assigned.classes, ErrorCode::invalid_data,
+            "labels must be of the model's {} classes, got {}", assigned.classes, data.dataset->classes);
+    accuracy = score(*predictor, trainer, data.labelled).accuracy();
+  }
+  if (arguments.format == Format::json) {
+    const nlohmann::ordered_json json = {{"samples", data.all.size()},
+                                         {"labelled", data.labelled.size()},
+                                         {"accuracy", accuracy ? nlohmann::ordered_json(*accuracy) : nullptr},
+                                         {"predictions", arguments.out}};
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{} samples, predictions in {}\n", data.all.size(), arguments.out);
+  if (accuracy) {
+    fmt::print("{} {:.2f} on the {} that have labels\n", assigned.multi_label ? "AUROC" : "accuracy", *accuracy,
+               data.labelled.size());
+  }
+}
+
+}  // namespace
+
+void add_assign_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "assign", "Give a client that takes no part in training its model, from its data without labels");
+  auto arguments = std::make_shared<AssignArguments>();
+  CLI::Option* store =
+      command->add_option("STORE", arguments->store, "A finished run's folder or a server's; with --server, the data");
+  command->add_option("DATA", arguments->data, "Folder of the client's data, with or without labels (docs/data.md)");
+  command->add_option("--algorithm", arguments->algorithm, "Which one, where the run has several");
+  command->add_option("--few-labels", arguments->few_labels, "Choose by the labels of so many samples per class")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--candidates", arguments->candidates, "Models to choose among, at most")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "Folder for what was assigned")->capture_default_str();
+  command->add_option("--state", arguments->state, "Folder of this client's privacy ledger, where there is a budget")
+      ->capture_default_str();
+  add_format_option(*command, arguments->format);
+#ifdef FEROMA_NET
+  arguments->connection.server.clear();
+  CLI::Option* server = command->add_option("--server", arguments->connection.server, "Ask this running server");
+  CLI::Option* authority =
+      command->add_option("--ca", arguments->connection.authority, "The federation's ca.pem")->needs(server);
+  command->add_option("--cert", arguments->connection.certificate, "This client's certificate")->needs(authority);
+  command->add_option("--key", arguments->connection.key, "The key to it")->needs(authority);
+  command->add_flag("--insecure", arguments->insecure, "No certificates and no encryption: loopback only")
+      ->needs(server)
+      ->excludes(authority);
+  command->add_option("--wait", arguments->wait_seconds, "Seconds to wait for a server that has no model yet")
+      ->needs(server)
+      ->capture_default_str();
+#endif
+  command->footer(
+      "Example:\n  feroma assign runs/demo ./visits --algorithm feroma-auto\n"
+      "  feroma assign ./visits --server fed.example.org:7443 --ca ca.pem --cert new.pem --key new.key");
+  command->callback([arguments, store] {
+    AssignArguments given = *arguments;
+#ifdef FEROMA_NET
+    if (!given.connection.server.empty() && given.data.empty()) {
+      std::swap(given.store, given.data);
+    }
+    require(given.connection.server.empty() || given.store.empty(), ErrorCode::invalid_config,
+            "--server takes the place of STORE; got both");
+    require(!given.connection.server.empty() || !given.store.empty(), ErrorCode::invalid_config,
+            "feroma assign needs STORE and DATA, or DATA and --server");
+#endif
+    require(!given.data.empty(), ErrorCode::invalid_config, "feroma assign needs STORE and DATA{}",
+            store->empty() ? "" : ": DATA is missing");
+    assign(std::move(given));
+  });
+}
+
+void add_predict_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("predict", "Predict with what `feroma assign` wrote");
+  auto arguments = std::make_shared<PredictArguments>();
+  command->add_option("ASSIGNED", arguments->assigned, "Folder that feroma assign wrote")->required();
+  command->add_option("DATA", arguments->data, "Folder of samples, with or without labels (docs/data.md)")->required();
+  command->add_option("--out", arguments->out, "File for the predictions")->capture_default_str();
+  add_format_option(*command, arguments->format);
+  command->footer("Example:\n  feroma predict assigned ./visits --out predictions.csv");
+  command->callback([arguments] { predict(*arguments); });
+}
+
+}  // namespace feroma::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "feroma/net/server.h"
+
+namespace feroma {
+
+enum class CheckVerdict { ok, warning, problem };
+[[nodiscard]] std::string_view name_of(CheckVerdict verdict);
+
+/// One thing that a server needs, and how it stands.
+struct CheckLine {
+  CheckVerdict verdict = CheckVerdict::ok;
+  std::string subject;  ///< algorithm, certificates, clients, state, disk, port, descriptors
+  std::string text;     ///< what was found
+  std::string advice;   ///< what to do; empty where all is well
+};
+
+/// Looks at everything that would keep a server with this plan from starting or from working, and starts nothing. A
+/// state folder that is not there is not made; one that is there is opened as the server would.
+[[nodiscard]] std::vector<CheckLine> check_server(const FederationPlan& plan, const ListenOptions& listen);
+
+[[nodiscard]] bool has_problem(std::span<const CheckLine> lines);
+/// The lines for people, one below the other, advice indented under what it is about.
+[[nodiscard]] std::string check_table(std::span<const CheckLine> lines);
+
+}  // namespace feroma

@@ -1,0 +1,139 @@
+#include <flwr/proto/transport.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <thread>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/net/flower.h"
+#include "net/endpoint.h"
+#include "net/flower_worker.h"
+
+namespace feroma {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace flower = flwr::proto;
+
+/// Flower's own figure; servers take faster pings for an attack.
+constexpr int kKeepaliveMs = 210'000;
+/// How often a connection looks whether the client is to stop.
+constexpr auto kGlance = std::chrono::milliseconds(100);
+
+std::shared_ptr<grpc::ChannelCredentials> credentials_of(const FlowerClientPlan& plan) {
+  if (plan.authority.empty()) {
+    require(net::is_loopback(plan.server), ErrorCode::invalid_config,
+            "a connection without certificates is for loopback only, got {}: give the server's root certificate",
+            plan.server);
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = read_text(plan.authority);
+  return grpc::SslCredentials(options);
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const FlowerClientPlan& plan, std::size_t largest_request) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetMaxReceiveMessageSize(
+      static_cast<int>(std::min<std::size_t>(largest_request, std::numeric_limits<int>::max())));
+  return grpc::CreateCustomChannel(plan.server, credentials_of(plan), arguments);
+}
+
+void rest(double seconds, const std::atomic<bool>& stop) {
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  while (!stop && Clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// How a connection ended.
+struct Ending {
+  bool worked = false;                           ///< something was asked and answered
+  std::optional<std::int64_t> goodbye = {};      ///< seconds until the client is wanted again; 0: never
+  std::string text = "the connection was lost";  ///< for people
+};
+
+/// Answers a server until the stream ends.
+Ending serve(const std::shared_ptr<grpc::Channel>& channel, net::FlowerWorker& worker, const std::atomic<bool>& stop) {
+  const std::unique_ptr<flower::FlowerService::Stub> stub = flower::FlowerService::NewStub(channel);
+  grpc::ClientContext context;
+  const auto stream = stub->Join(&context);
+  const std::jthread watcher([&](const std::stop_token& end) {
+    std::mutex resting;
+    std::condition_variable_any rest;
+    std::unique_lock lock(resting);
+    while (!end.stop_requested() && !stop) {
+      rest.wait_for(lock, end, kGlance, [] { return false; });
+    }
+    if (stop) {
+      context.TryCancel();
+    }
+  });
+  Ending ending;
+  flower::ServerMessage asked;
+  while (!ending.goodbye && stream->Read(&asked)) {
+    const bool written = stream->Write(worker.answer(asked));
+    if (asked.has_reconnect_ins()) {
+      ending.goodbye = std::max<std::int64_t>(asked.reconnect_ins().seconds(), 0);
+    } else if (written) {
+      ending.worked = true;
+    }
+    asked.Clear();
+  }
+  stream->WritesDone();
+  if (ending.goodbye) {
+    context.TryCancel();  // as Flower's own clients do
+  }
+  const grpc::Status status = stream->Finish();
+  if (!ending.goodbye && !status.ok() && !status.error_message().empty()) {
+    ending.text = status.error_message();
+  }
+  return ending;
+}
+
+}  // namespace
+
+void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std::atomic<bool>& stop) {
+  const auto note = [&](const std::string& text) {
+    if (plan.note) {
+      plan.note(text);
+    }
+  };
+  net::FlowerWorker worker(plan, data);
+  double pause = plan.first_pause_seconds;
+  for (;;) {
+    require(!stop, ErrorCode::interrupted, "the client was told to stop");
+    const std::shared_ptr<grpc::Channel> channel = make_channel(plan, worker.largest_request());
+    const auto deadline = std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
+                                                                 std::chrono::duration<double>(plan.connect_seconds));
+    Ending ending{false, std::nullopt, "no connection"};
+    if (channel->WaitForConnected(deadline)) {
+      note(fmt::format("joined {}", plan.server));
+      ending = serve(channel, worker, stop);
+    }
+    require(!stop, ErrorCode::interrupted, "the client was told to stop");
+    if (ending.goodbye && *ending.goodbye == 0) {
+      note("the server is done with this client");
+      return;
+    }
+    if (ending.goodbye) {
+      note(fmt::format("the server wants this client again in {} s", *ending.goodbye));
+      rest(static_cast<double>(*ending.goodbye), stop);
+      pause = plan.first_pause_seconds;
+      continue;
+    }
+    pause = ending.worked ? plan.first_pause_seconds : pause;
+    note(fmt::format("{}; again in {:.1f} s", ending.text, pause));
+    rest(pause, stop);
+    pause = std::min(2 * pause, plan.longest_pause_seconds);
+  }
+}
+
+}  // namespace feroma

@@ -1,0 +1,122 @@
+#include "net/flower_service.h"
+
+#include <flwr/proto/transport.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/core/log.h"
+#include "feroma/net/certificates.h"
+#include "net/endpoint.h"
+#include "net/flower_stream.h"
+#include "net/flower_tensors.h"
+
+namespace feroma::net {
+namespace {
+
+/// Flower's own figure: training may take long, and proxies forget silent connections.
+constexpr int kKeepaliveMs = 210'000;
+/// Pings of peers that come faster than this are taken for an attack.
+constexpr int kFastestPingMs = 10'000;
+/// Connections beyond one for each client: of those who wait for a place, or have not said who they are.
+constexpr std::size_t kSpareStreams = 16;
+
+Clock::duration scaled(double seconds, const ServerOptions& options) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * options.clock));
+}
+
+std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::path& certificates) {
+  if (certificates.empty()) {
+    return grpc::InsecureServerCredentials();
+  }
+  // Flower's clients have no certificates of their own.
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  const CertificateFiles own = server_files(certificates);
+  options.pem_key_cert_pairs.push_back({read_text(own.key), read_text(own.certificate)});
+  return grpc::SslServerCredentials(options);
+}
+
+/// Ends a stream before it begins.
+class RefusedStream final : public grpc::ServerBidiReactor<flower::ClientMessage, flower::ServerMessage> {
+ public:
+  explicit RefusedStream(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+class Service final : public flower::FlowerService::CallbackService {
+ public:
+  Service(Hub& hub, const FederationPlan& plan, const FlowerOptions& options)
+      : hub_(hub),
+        restart_seconds_(options.restart_seconds),
+        dialect_(flower_dialect(plan)),
+        most_streams_(static_cast<std::size_t>(plan.experiment.scenario.clients) + kSpareStreams),
+        patience_{scaled(plan.server.transfer_seconds, plan.server), plan.server.bytes_per_second / plan.server.clock},
+        ids_(hub, static_cast<std::uint32_t>(plan.experiment.scenario.clients), options.certificates),
+        scribe_(scaled(plan.server.heartbeat_seconds, plan.server)) {}
+
+  grpc::ServerBidiReactor<flower::ClientMessage, flower::ServerMessage>* Join(
+      grpc::CallbackServerContext* context) override {
+    if (scribe_.open() >= most_streams_) {
+      log::warning("{}: a Flower client is refused: {} are connected", context->peer(), most_streams_);
+      return new RefusedStream(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections"));
+    }
+    return FlowerStream::open(scribe_, *context, patience_, [&](std::function<void()> wake) {
+      return std::make_unique<FlowerBridge>(hub_, ids_, dialect_,
+                                            FlowerBridge::Options{context->peer(), restart_seconds_}, std::move(wake));
+    });
+  }
+
+  /// Bytes of a message from a peer, at most.
+  [[nodiscard]] int largest() const {
+    const std::size_t bytes =
+        largest_flower_message(*dialect_.layout, dialect_.profiles ? dialect_.profiles->shape.size() : 0);
+    return static_cast<int>(std::min<std::size_t>(bytes, std::numeric_limits<int>::max()));
+  }
+
+ private:
+  Hub& hub_;
+  const double restart_seconds_;
+  const FlowerDialect dialect_;
+  const std::size_t most_streams_;
+  const FlowerPatience patience_;
+  FlowerIds ids_;
+  FlowerScribe scribe_;
+};
+
+}  // namespace
+
+class FlowerServer::Parts {
+ public:
+  Parts(Hub& hub, const FederationPlan& plan, const FlowerOptions& options) : service(hub, plan, options) {}
+
+  Service service;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+};
+
+FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options)
+    : parts_(std::make_unique<Parts>(hub, plan, options)) {
+  require(!options.certificates.empty() || is_loopback(options.address), ErrorCode::invalid_config,
+          "listening for Flower's clients without certificates is for loopback only, got {}: see feroma cert",
+          options.address);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(options.address, credentials_of(options.certificates), &parts_->port);
+  builder.RegisterService(&parts_->service);
+  builder.SetMaxReceiveMessageSize(parts_->service.largest());
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kFastestPingMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  parts_->server = builder.BuildAndStart();
+  require(parts_->server != nullptr && parts_->port > 0, ErrorCode::io, "cannot listen at {}: is the port taken?",
+          options.address);
+}
+
+FlowerServer::~FlowerServer() { parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); }
+
+int FlowerServer::port() const { return parts_->port; }
+
+}  // namespace feroma::net

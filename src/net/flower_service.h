@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/net/flower.h"
+#include "feroma/net/server.h"
+#include "net/hub.h"
+
+namespace feroma::net {
+
+/// Lets clients of the Flower framework reach a hub. Threads do not grow with clients.
+class FlowerServer {
+ public:
+  /// Begins to listen. What Flower's clients cannot do is an `unsupported` error, plain text on anything but loopback
+  /// an invalid_config one.
+  FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options);
+  /// Gives connections a moment to end by themselves.
+  ~FlowerServer();
+  FlowerServer(const FlowerServer&) = delete;
+  FlowerServer& operator=(const FlowerServer&) = delete;
+
+  [[nodiscard]] int port() const;
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace feroma::net

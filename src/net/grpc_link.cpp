@@ -1,0 +1,87 @@
+#include "net/grpc_link.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/v1/federation.grpc.pb.h"
+#include "net/endpoint.h"
+
+namespace feroma::net {
+namespace {
+
+std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ClientPlan& plan) {
+  if (plan.authority.empty()) {
+    require(is_loopback(plan.server), ErrorCode::invalid_config,
+            "a connection without certificates is for loopback only, got {}: see feroma cert", plan.server);
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = read_text(plan.authority);
+  options.pem_cert_chain = read_text(plan.certificate);
+  options.pem_private_key = read_text(plan.key);
+  return grpc::SslCredentials(options);
+}
+
+}  // namespace
+
+struct GrpcLink::Stream {
+  explicit Stream(const std::shared_ptr<grpc::Channel>& channel)
+      : stub(v1::Federation::NewStub(channel)), stream(stub->Train(&context)) {}
+
+  /// Ends the connection and tells what the server had to say about it.
+  grpc::Status end() {
+    if (!ended) {
+      if (!read_all) {
+        context.TryCancel();  // what was read to its end has a reason that must not be overwritten
+      }
+      status = stream->Finish();
+      ended = true;
+    }
+    return status;
+  }
+
+  std::unique_ptr<v1::Federation::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::ClientFrame, v1::ServerFrame>> stream;
+  std::atomic<bool> read_all = false;
+  bool ended = false;
+  grpc::Status status;
+};
+
+GrpcLink::GrpcLink(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
+
+GrpcLink::~GrpcLink() { static_cast<void>(stream_->end()); }
+
+bool GrpcLink::send(const v1::ClientFrame& frame) { return stream_->stream->Write(frame); }
+
+bool GrpcLink::receive(v1::ServerFrame& frame) {
+  stream_->read_all = !stream_->stream->Read(&frame);
+  return !stream_->read_all;
+}
+
+void GrpcLink::cancel() { stream_->context.TryCancel(); }
+
+Ending GrpcLink::explain(Ending ending) {
+  const grpc::Status status = stream_->end();
+  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED
+             ? Ending{v1::UNKNOWN_CLIENT, printable(status.error_message()), 0}
+             : std::move(ending);
+}
+
+std::unique_ptr<GrpcLink> connect(const ClientPlan& plan) {
+  // A channel of its own for each connection: gRPC's pauses between attempts would be added to ours.
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(kLargestFrame);
+  const std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateCustomChannel(plan.server, credentials_of(plan), arguments);
+  const auto deadline = std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
+                                                               std::chrono::duration<double>(plan.connect_seconds));
+  return channel->WaitForConnected(deadline) ? std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))
+                                             : nullptr;
+}
+
+}  // namespace feroma::net

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+
+#include "feroma/net/client.h"
+#include "net/intake.h"
+
+namespace feroma::net {
+
+/// A client's connection over gRPC.
+class GrpcLink final : public ServerLink {
+ public:
+  struct Stream;
+
+  explicit GrpcLink(std::unique_ptr<Stream> stream);
+  ~GrpcLink() override;
+
+  bool send(const v1::ClientFrame& frame) override;
+  bool receive(v1::ServerFrame& frame) override;
+  void cancel() override;
+  /// Ends the connection. What the server refused it with stands in its status rather than in a frame.
+  [[nodiscard]] Ending explain(Ending ending);
+
+ private:
+  std::unique_ptr<Stream> stream_;
+};
+
+/// Connects to the plan's server; null where it cannot be reached in time. Plain text is refused on anything but
+/// loopback.
+[[nodiscard]] std::unique_ptr<GrpcLink> connect(const ClientPlan& plan);
+
+}  // namespace feroma::net

@@ -1,0 +1,136 @@
+#include "net/phase.h"
+
+#include <algorithm>
+
+#include "feroma/core/error.h"
+#include "feroma/net/codec.h"
+#include "net/telemetry.h"
+
+namespace feroma::net {
+
+v1::Verdict verdict_on(const v1::Answer& head, v1::Reason reason, const std::string& text) {
+  v1::Verdict verdict;
+  verdict.set_round(head.round());
+  verdict.set_phase(head.phase());
+  verdict.set_reason(reason);
+  verdict.set_text(printable(text));
+  return verdict;
+}
+
+Phase::Phase(const Algorithm& algorithm, Round round, int phase, std::span<const ClientId> participants, Rules rules)
+    : algorithm_(algorithm), round_(round), phase_(phase), rules_(std::move(rules)) {
+  const int task = algorithm.task(round, phase);
+  for (const ClientId client : participants) {
+    Assignment& assignment = tasks_[client] =
+        make_assignment(round, phase, encode_message(algorithm.downlink(round, phase, client), *rules_.layout));
+    assignment.task.set_task(task);
+  }
+}
+
+bool Phase::has_answered(ClientId client) const {
+  const std::lock_guard lock(mutex_);
+  return outcomes_.contains(client);
+}
+
+std::size_t Phase::answered() const {
+  const std::lock_guard lock(mutex_);
+  return outcomes_.size();
+}
+
+std::optional<v1::Verdict> Phase::objection(ClientId client, const v1::Answer& head) const {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || round_ != head.round() || phase_ != head.phase()) {
+    return verdict_on(head, v1::LATE, "the round went on without it");
+  }
+  const auto task = tasks_.find(client);
+  if (task == tasks_.end() || task->second.task.digest() != head.task()) {
+    return verdict_on(head, v1::UNASKED, "no such task was given to this client");
+  }
+  const auto counted = digests_.find(client);
+  if (counted == digests_.end()) {
+    return std::nullopt;
+  }
+  return counted->second == head.digest()
+             ? verdict_on(head, v1::DUPLICATE)
+             : verdict_on(head, v1::CONFLICT, "another answer to the same task was counted before");
+}
+
+v1::Verdict Phase::judge(ClientId client, const Delivery& delivery) {
+  const v1::Answer& head = delivery.head;
+  const std::shared_lock judging(judging_);
+  if (const std::optional<v1::Verdict> no = objection(client, head)) {
+    return *no;
+  }
+  ClientOutcome outcome;
+  if (head.size() == 0) {
+    outcome.answer = ClientDropped{head.failed().empty() ? "it gave no reason" : head.failed()};
+    return count(client, head, std::move(outcome));
+  }
+  if (head.has_telemetry() && (!rules_.telemetry || !is_believable(head.telemetry()))) {
+    return verdict_on(head, v1::MALFORMED, "telemetry that was not asked for, or is no number");
+  }
+  outcome.report = report_of(head.telemetry());
+  Message message;
+  try {
+    message = decode_message(delivery.bytes, rules_.layout, fmt::format("client {}'s answer", to_index(client)));
+  } catch (const Error& error) {
+    return verdict_on(head, v1::MALFORMED, error.what());
+  }
+  try {
+    algorithm_.check_answer(round_, phase_, client, message);
+  } catch (const Error& error) {
+    outcome.answer = ClientDropped{error.what()};
+    const v1::Verdict verdict = count(client, head, std::move(outcome));
+    return verdict.reason() == v1::ACCEPTED ? verdict_on(head, v1::UNBELIEVABLE, error.what()) : verdict;
+  }
+  const std::int64_t size = message.bytes();
+  outcome.answer = ClientAnswer{std::move(message), size};
+  return count(client, head, std::move(outcome));
+}
+
+v1::Verdict Phase::count(ClientId client, const v1::Answer& head, ClientOutcome outcome) {
+  // Somebody else may have been faster: another connection of the same client.
+  if (const std::optional<v1::Verdict> no = objection(client, head)) {
+    return *no;
+  }
+  outcome.bytes_down = static_cast<std::int64_t>(tasks_.at(client).parcel.bytes->size());
+  const std::lock_guard lock(mutex_);
+  const bool is_first = digests_.emplace(client, head.digest()).second;
+  if (!is_first) {
+    return verdict_on(head, v1::CONFLICT, "another answer to the same task was counted before");
+  }
+  outcomes_[client] = std::move(outcome);
+  return verdict_on(head, v1::ACCEPTED);
+}
+
+bool Phase::is_over(Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t heard = outcomes_.size();
+  if (heard == tasks_.size() || now > deadline()) {
+    return true;
+  }
+  const auto answered =
+      static_cast<std::size_t>(std::count_if(outcomes_.begin(), outcomes_.end(), [](const auto& entry) {
+        return std::holds_alternative<ClientAnswer>(entry.second.answer);
+      }));
+  const std::size_t asked = tasks_.size() - (heard - answered);  // who failed is not waited for
+  if (static_cast<double>(answered) >= rules_.quorum * static_cast<double>(asked) && answered >= 2) {
+    enough_ = enough_.value_or(now);
+    return now - *enough_ > rules_.grace;
+  }
+  return false;
+}
+
+std::map<ClientId, std::optional<ClientOutcome>> Phase::close() {
+  const std::unique_lock judged(judging_);
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  std::map<ClientId, std::optional<ClientOutcome>> all;
+  for (const auto& [client, task] : tasks_) {
+    const auto found = outcomes_.find(client);
+    all[client] = found == outcomes_.end() ? std::nullopt : std::optional(std::move(found->second));
+  }
+  return all;
+}
+
+}  // namespace feroma::net

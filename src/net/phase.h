@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+#include "feroma/net/server_options.h"
+#include "feroma/runtime/client_step.h"
+#include "net/session.h"
+
+namespace feroma::net {
+
+/// One phase of a round on its way: what each client was asked, and the answers that count. From any thread.
+class Phase {
+ public:
+  struct Rules {
+    std::shared_ptr<const ParamLayout> layout;
+    bool telemetry = true;  ///< false where clients' counts and accuracies stay with them
+    double quorum = 1;
+    Clock::duration grace{};    ///< for the others once there are enough answers
+    Clock::duration longest{};  ///< for all
+  };
+
+  /// Makes what each participant is asked.
+  Phase(const Algorithm& algorithm, Round round, int phase, std::span<const ClientId> participants, Rules rules);
+
+  [[nodiscard]] Round round() const { return round_; }
+  [[nodiscard]] int number() const { return phase_; }
+  [[nodiscard]] const std::map<ClientId, Assignment>& tasks() const { return tasks_; }
+  [[nodiscard]] bool has_answered(ClientId client) const;
+  [[nodiscard]] std::size_t answered() const;
+
+  /// Whether an answer counts. It must be the first to a task of this phase, and such as the algorithm accepts.
+  [[nodiscard]] v1::Verdict judge(ClientId client, const Delivery& delivery);
+  /// Whether all have answered, or enough have and the others had their time, or the longest time is over.
+  [[nodiscard]] bool is_over(Clock::time_point now);
+  [[nodiscard]] Clock::time_point deadline() const { return began_ + rules_.longest; }
+  /// Ends it: answers that are being judged still count, none after them does. What came of every client; absent for
+  /// those that did not answer.
+  [[nodiscard]] std::map<ClientId, std::optional<ClientOutcome>> close();
+
+ private:
+  /// Why an answer does not count, before it is read.
+  [[nodiscard]] std::optional<v1::Verdict> objection(ClientId client, const v1::Answer& head) const;
+  [[nodiscard]] v1::Verdict count(ClientId client, const v1::Answer& head, ClientOutcome outcome);
+
+  const Algorithm& algorithm_;
+  const Round round_;
+  const int phase_;
+  const Rules rules_;
+  const Clock::time_point began_ = Clock::now();
+  std::map<ClientId, Assignment> tasks_;
+  /// Held while an answer is judged: the algorithm must not change meanwhile.
+  std::shared_mutex judging_;
+  mutable std::mutex mutex_;
+  bool closed_ = false;
+  std::optional<Clock::time_point> enough_;  ///< since when there are enough answers
+  std::map<ClientId, std::string> digests_;  ///< of the answers that count
+  std::map<ClientId, ClientOutcome> outcomes_;
+};
+
+/// A verdict on an answer.
+[[nodiscard]] v1::Verdict verdict_on(const v1::Answer& head, v1::Reason reason, const std::string& text = {});
+
+}  // namespace feroma::net

@@ -1,0 +1,266 @@
+#include "feroma/net/server_check.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "core/posix_file.h"
+#include "feroma/core/error.h"
+#include "feroma/net/certificates.h"
+#include "feroma/runtime/server_context.h"
+#include "feroma/store/round_log.h"
+#include "net/endpoint.h"
+#include "net/listener.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a server opens besides its clients' connections.
+constexpr std::uint64_t kOwnDescriptors = 200;
+/// Each client's model of the last round, of the one under way, and as many again for results and what people read.
+constexpr std::uint64_t kCopies = 3;
+constexpr std::uint64_t kModelsBesides = 2;
+
+/// The folder itself, or the nearest above it that is there.
+fs::path nearest_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::path nearest = fs::absolute(folder, ignored);
+  while (!fs::exists(nearest, ignored) && nearest.has_relative_path()) {
+    nearest = nearest.parent_path();
+  }
+  return nearest;
+}
+
+class Check {
+ public:
+  Check(const FederationPlan& plan, const ListenOptions& listen) : plan_(plan), listen_(listen) {}
+
+  std::vector<CheckLine> run() {
+    attempt("algorithm", "change the config", [this] { check_algorithm(); });
+    if (listen_.certificates.empty()) {
+      check_plain_text();
+    } else {
+      check_folder_of_certificates();
+      attempt("clients", "see `feroma cert list`", [this] { check_clients(); });
+    }
+    attempt("state", "restore the folder from a backup, or name another one with --state", [this] { check_state(); });
+    attempt("disk", "name another folder with --state", [this] { check_disk(); });
+    attempt("port", "end what listens there, or choose another address", [this] { check_port(); });
+    check_descriptors();
+    return std::move(lines_);
+  }
+
+ private:
+  template <class... Args>
+  void add(CheckVerdict verdict, std::string subject, std::string advice, fmt::format_string<Args...> text,
+           Args&&... args) {
+    lines_.push_back({verdict, std::move(subject), fmt::format(text, std::forward<Args>(args)...), std::move(advice)});
+  }
+  template <class... Args>
+  void ok(std::string subject, fmt::format_string<Args...> text, Args&&... args) {
+    add(CheckVerdict::ok, std::move(subject), "", text, std::forward<Args>(args)...);
+  }
+
+  /// Whatever ends `look` with an error is a problem of this subject.
+  template <class Look>
+  void attempt(const std::string& subject, const std::string& advice, Look look) {
+    try {
+      look();
+    } catch (const std::exception& error) {
+      add(CheckVerdict::problem, subject, advice, "{}", error.what());
+    }
+  }
+
+  [[nodiscard]] std::uint64_t clients() const { return static_cast<std::uint64_t>(plan_.experiment.scenario.clients); }
+
+  /// As the server does when it starts.
+  void check_algorithm() {
+    const Experiment& experiment = plan_.experiment;
+    const AlgorithmPlan& planned = experiment.algorithms.front();
+    const ModelSpec model = experiment.model(plan_.input, plan_.classes);
+    const Rng rng(static_cast<std::uint64_t>(experiment.scenario.seed));
+    const ParametersPtr initial = share(initialise(model, rng.derive("init")));
+    model_bytes_ = initial->shared_layout()->size * sizeof(float);
+    ServerContext server = make_server_context(experiment, model, initial, rng);
+    server.rounds = experiment.scenario.rounds;
+    server.multi_label = plan_.multi_label;
+    prepare(*planned.make(), server);
+    require(plan_.server.min_clients <= experiment.scenario.clients, ErrorCode::invalid_config,
+            "server.min_clients must be at most scenario.clients, {}, got {}: no round would begin",
+            experiment.scenario.clients, plan_.server.min_clients);
+    ok("algorithm", "{} with {} of {} bytes, {} clients, {} rounds", planned.label, experiment.training.model,
+       model_bytes_, clients(), experiment.scenario.rounds);
+  }
+
+  void check_plain_text() {
+    if (net::is_loopback(listen_.address)) {
+      add(CheckVerdict::warning, "certificates", "give --certs FOLDER (feroma cert makes one) for anything but a try",
+          "none: no encryption, and everybody on this machine is whoever they say");
+    } else {
+      add(CheckVerdict::problem, "certificates", "give --certs FOLDER (feroma cert makes one)",
+          "none, which is for loopback only, and {} is not", listen_.address);
+    }
+  }
+
+  void check_folder_of_certificates() {
+    const std::size_t before = lines_.size();
+    for (const std::string& finding : check_certificates(listen_.certificates)) {
+      // It works until then.
+      const bool is_early = finding.find(": expires in ") != std::string::npos;
+      add(is_early ? CheckVerdict::warning : CheckVerdict::problem, "certificates",
+          is_early ? "issue it anew: feroma cert" : "see `feroma cert --help`", "{}", finding);
+    }
+    attempt("certificates", "see `feroma cert server --help`", [this] { check_names(); });
+    if (lines_.size() == before) {
+      const CertificateInfo own = describe_certificate(server_files(listen_.certificates).certificate);
+      ok("certificates", "the server's is for {} and ends on {}", fmt::join(own.names, ", "), own.not_after);
+    }
+  }
+
+  void check_names() {
+    const fs::path path = server_files(listen_.certificates).certificate;
+    std::error_code unknown;
+    if (fs::exists(path, unknown)) {
+      require(!describe_certificate(path).names.empty(), ErrorCode::invalid_data,
+              "{}: names no host, so every client will refuse it", path.string());
+    }
+  }
+
+  void check_clients() {
+    const fs::path path = client_list_file(listen_.certificates);
+    std::error_code unknown;
+    if (!fs::exists(path, unknown)) {
+      return;  // was said before
+    }
+    std::uint64_t allowed = 0;
+    for (const ClientEntry& entry : read_client_list(path).entries()) {
+      const bool fits = to_index(entry.id) < clients();
+      allowed += !entry.revoked && fits ? 1 : 0;
+      if (!entry.revoked && !fits) {
+        add(CheckVerdict::warning, "clients", "raise scenario.clients, or revoke it",
+            "{} has id {} and will be refused: ids are below scenario.clients, {}", entry.name, to_index(entry.id),
+            clients());
+      }
+    }
+    if (allowed < static_cast<std::uint64_t>(plan_.server.min_clients)) {
+      // Clients of Flower are on no list.
+      add(listen_.flower ? CheckVerdict::warning : CheckVerdict::problem, "clients",
+          "certify more with `feroma cert client`, or lower server.min_clients",
+          "{} on the list may take part, server.min_clients is {}: no round would begin", allowed,
+          plan_.server.min_clients);
+    } else {
+      ok("clients", "{} on the list may take part, a round needs {}", allowed, plan_.server.min_clients);
+    }
+  }
+
+  void check_state() {
+    const fs::path nearest = nearest_folder(plan_.state);
+    require(fs::is_directory(nearest), ErrorCode::io, "{}: is not a folder", nearest.string());
+    if (::access(nearest.c_str(), R_OK | W_OK | X_OK) != 0) {
+      detail::fail_errno(nearest, "write in this folder", errno);
+    }
+    const fs::path journal = plan_.state / "journal";
+    if (!fs::exists(journal) || read_journal(journal).empty()) {
+      ok("state", "{}: no federation yet, one will begin", plan_.state.string());
+      return;
+    }
+    if (!detail::PosixFile(journal, O_RDWR).try_lock()) {
+      add(CheckVerdict::problem, "state", "stop that server, or name another folder with --state",
+          "{}: another server is at work here", plan_.state.string());
+      return;
+    }
+    const RoundLog log(plan_.state, []() -> JobRecord { unreachable(); });
+    if (log.job().config != to_toml(plan_.experiment.resolved())) {
+      add(CheckVerdict::problem, "state", "give the config it was begun with, or name another folder with --state",
+          "{}: holds a federation with another config", plan_.state.string());
+      return;
+    }
+    ok("state", "{}: holds this federation, which goes on after round {}", plan_.state.string(), log.committed());
+  }
+
+  void check_disk() {
+    const std::uint64_t needed = (clients() + kModelsBesides) * model_bytes_ * kCopies;
+    const std::uint64_t free = fs::space(nearest_folder(plan_.state)).available;
+    constexpr std::uint64_t kMega = 1'000'000;
+    require(free >= needed, ErrorCode::io, "{} MB are free where the state is kept, up to {} MB may be needed",
+            free / kMega, needed / kMega);
+    ok("disk", "{} MB are free where the state is kept, up to {} MB may be needed", free / kMega, needed / kMega);
+  }
+
+  void check_port() {
+    std::vector<std::string> addresses{listen_.address};
+    if (!listen_.http_address.empty()) {
+      addresses.push_back(listen_.http_address);
+    }
+    if (listen_.flower) {
+      addresses.push_back(listen_.flower->address);
+    }
+    std::vector<std::vector<net::Descriptor>> held;  // all at once, so that one given twice is found
+    for (const std::string& address : addresses) {
+      held.push_back(net::listen_at(address));
+      ok("port", "{} is free", address);
+    }
+  }
+
+  void check_descriptors() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    const std::uint64_t least = static_cast<std::uint64_t>(plan_.server.min_clients) + kOwnDescriptors;
+    const std::uint64_t all = clients() + kOwnDescriptors;
+    const std::string advice = fmt::format("raise the limit: `ulimit -n {0}`, or LimitNOFILE={0} in the unit", all);
+    if (limit.rlim_cur < least) {
+      add(CheckVerdict::problem, "descriptors", advice, "{} may be open, a round alone needs {}", limit.rlim_cur,
+          least);
+    } else if (limit.rlim_cur < all) {
+      add(CheckVerdict::warning, "descriptors", advice, "{} may be open, all clients at once need {}", limit.rlim_cur,
+          all);
+    } else {
+      ok("descriptors", "{} may be open, all clients at once need {}", limit.rlim_cur, all);
+    }
+  }
+
+  const FederationPlan& plan_;
+  const ListenOptions& listen_;
+  std::vector<CheckLine> lines_;
+  std::uint64_t model_bytes_ = 0;
+};
+
+}  // namespace
+
+std::string_view name_of(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::ok: return "ok";
+    case CheckVerdict::warning: return "warning";
+    case CheckVerdict::problem: return "problem";
+  }
+  unreachable();
+}
+
+std::vector<CheckLine> check_server(const FederationPlan& plan, const ListenOptions& listen) {
+  return Check(plan, listen).run();
+}
+
+bool has_problem(std::span<const CheckLine> lines) {
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const CheckLine& line) { return line.verdict == CheckVerdict::problem; });
+}
+
+std::string check_table(std::span<const CheckLine> lines) {
+  std::string table;
+  for (const CheckLine& line : lines) {
+    table += fmt::format("{:<8} {:<13} {}\n", name_of(line.verdict), line.subject, line.text);
+    if (!line.advice.empty()) {
+      table += fmt::format("{:<22} -> {}\n", "", line.advice);
+    }
+  }
+  return table;
+}
+
+}  // namespace feroma

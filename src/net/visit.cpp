@@ -1,0 +1,36 @@
+#include "feroma/net/visit.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "feroma/core/error.h"
+#include "net/grpc_link.h"
+#include "net/visitor.h"
+
+namespace feroma {
+
+Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, const VisitorWish& wish,
+                      double wait_seconds, const std::atomic<bool>& stop) {
+  const auto until = net::Clock::now() + std::chrono::duration<double>(wait_seconds);
+  for (;;) {
+    net::Ending ending{v1::REASON_UNSPECIFIED, fmt::format("{} cannot be reached", plan.server), 0.5};
+    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan)) {
+      std::variant<Assigned, net::Ending> result =
+          net::pay_visit(*link, {plan.state, plan.privacy}, samples, wish, stop);
+      if (auto* assigned = std::get_if<Assigned>(&result)) {
+        return std::move(*assigned);
+      }
+      ending = link->explain(std::get<net::Ending>(std::move(result)));
+    }
+    require(!stop, ErrorCode::interrupted, "the visit was told to stop");
+    require(ending.retry_seconds > 0, ErrorCode::unsupported, "the server refuses this visit ({}): {}",
+            v1::Reason_Name(ending.reason), ending.text);
+    const auto again = net::Clock::now() + std::chrono::duration<double>(ending.retry_seconds);
+    require(again < until, ErrorCode::io, "no model after {} s: {}", wait_seconds, ending.text);
+    while (!stop && net::Clock::now() < again) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+}
+
+}  // namespace feroma

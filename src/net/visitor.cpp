@@ -1,0 +1,121 @@
+#include "net/visitor.h"
+
+#include "feroma/core/build_info.h"
+#include "feroma/core/error.h"
+#include "feroma/evaluation/visit.h"
+#include "feroma/net/codec.h"
+#include "net/client_work.h"
+#include "net/watchdog.h"
+
+namespace feroma::net {
+namespace {
+
+v1::Hello hello_of(const VisitorWish& wish) {
+  v1::Hello hello;
+  hello.set_protocol(kProtocol);
+  hello.set_software(fmt::format("feroma {}", build_info().version));
+  hello.mutable_visit()->set_few_labels(wish.few_labels);
+  hello.mutable_visit()->set_candidates(static_cast<std::uint32_t>(wish.candidates));
+  return hello;
+}
+
+/// What a visit needs once the server has said what it works with.
+class Visit {
+ public:
+  Visit(const v1::Welcome& welcome, const VisitorOptions& options, const VisitorSamples& samples)
+      : work_(make_client_work(welcome, {samples.all.shape, 0, false}, options.privacy)), samples_(samples) {
+    if (work_.experiment.privacy.guarded()) {
+      const std::string& ledger = options.privacy.ledger;
+      disclosure_.emplace(work_.experiment.privacy,
+                          ledger.empty() ? options.state / "ledger" : std::filesystem::path(ledger), welcome.job());
+    }
+    assigned_.algorithm = work_.experiment.algorithms.front().label;
+    assigned_.round = welcome.committed();
+    assigned_.model = work_.experiment.training.model;
+    assigned_.input = work_.model.input;
+    assigned_.classes = work_.model.classes;
+    assigned_.multi_label = welcome.samples().multi_label();
+  }
+
+  [[nodiscard]] std::uint64_t largest_task() const { return work_.largest_task(); }
+
+  [[nodiscard]] Bytes describe(const Job& question) {
+    const Message asked = decode_message(question.bytes, work_.initial->shared_layout(), "the server's question");
+    TestContext context = this->context();
+    const Message told = work_.algorithm->visitor_profile(asked, context);
+    assigned_.bytes_down += asked.bytes();
+    assigned_.bytes_up += told.bytes();
+    return encode_message(told, work_.initial->layout());
+  }
+
+  [[nodiscard]] Assigned take(const Job& job) {
+    const Message message = decode_message(job.bytes, work_.initial->shared_layout(), "the server's offer");
+    const Offer offer = offer_from(message);
+    TestContext context = this->context();
+    assigned_.bytes_down += message.bytes();
+    assigned_.choice = offer.choice;
+    assigned_.candidates = static_cast<int>(offer.models.size());
+    assigned_.offer = settle_as_visitor(*work_.algorithm, offer, context);
+    return std::move(assigned_);
+  }
+
+ private:
+  [[nodiscard]] TestContext context() {
+    return {ClientId{0},    samples_.all, samples_.labelled, work_.rng.derive("visitor"),
+            *work_.trainer, seconds_,     nullptr,           disclosure_ ? &*disclosure_ : nullptr};
+  }
+
+  ClientWork work_;
+  const VisitorSamples& samples_;
+  std::optional<Disclosure> disclosure_;
+  StageSeconds seconds_;
+  Assigned assigned_;
+};
+
+}  // namespace
+
+std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options, const VisitorSamples& samples,
+                                         const VisitorWish& wish, const std::atomic<bool>& stop) {
+  Outbox outbox(link);
+  const auto patience =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.patience_seconds));
+  Watchdog watchdog(link, stop, patience);
+  std::string session;
+  std::variant<v1::Welcome, Ending> met = introduce(hello_of(wish), link, outbox, session);
+  if (auto* ending = std::get_if<Ending>(&met)) {
+    return std::move(*ending);
+  }
+  Visit visit(std::get<v1::Welcome>(met), options, samples);
+  Intake intake(session, visit.largest_task());
+  v1::ServerFrame frame;
+  while (link.receive(frame)) {
+    watchdog.heard();
+    std::optional<Saying> saying = intake.take(frame);
+    if (!saying) {
+      continue;
+    }
+    if (auto* ending = std::get_if<Ending>(&*saying)) {
+      return std::move(*ending);
+    }
+    const auto* job = std::get_if<Job>(&*saying);
+    if (job != nullptr && job->task.phase() == kOfferPhase) {
+      return visit.take(*job);
+    }
+    if (job == nullptr || job->task.phase() != kQuestionPhase) {
+      return lost("the server said something that is not for visitors");
+    }
+    watchdog.set_patience(Clock::duration::max());  // while this client is the one that works
+    const Bytes told = visit.describe(*job);
+    watchdog.set_patience(patience);
+    v1::Answer head;
+    head.set_round(job->task.round());
+    head.set_phase(kQuestionPhase);
+    head.set_task(job->task.digest());
+    if (!outbox.send(head, told)) {
+      break;
+    }
+  }
+  return lost();
+}
+
+}  // namespace feroma::net

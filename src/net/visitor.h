@@ -1,0 +1,24 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <variant>
+
+#include "feroma/runtime/assigned.h"
+#include "net/intake.h"
+
+namespace feroma::net {
+
+struct VisitorOptions {
+  std::filesystem::path state;  ///< of its ledger, where profiles are under a budget
+  PrivacyOptions privacy = {};  ///< the least that this client asks for
+  double patience_seconds = 30;
+};
+
+/// A client that takes no part in training, over one connection: describes its data without labels, takes the offer and
+/// chooses where it is to. An ending where the server had none.
+[[nodiscard]] std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options,
+                                                       const VisitorSamples& samples, const VisitorWish& wish,
+                                                       const std::atomic<bool>& stop);
+
+}  // namespace feroma::net

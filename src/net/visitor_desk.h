@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "feroma/algorithms/algorithm.h"
+#include "net/session.h"
+
+namespace feroma::net {
+
+/// Serves clients that take no part in training from the models of the last finished round. From any thread.
+class VisitorDesk {
+ public:
+  using Committed = std::function<std::shared_ptr<const Algorithm>()>;
+
+  /// Visitors choose among `candidates` models at most.
+  VisitorDesk(std::shared_ptr<const ParamLayout> layout, Committed committed, int candidates)
+      : layout_(std::move(layout)), committed_(std::move(committed)), candidates_(candidates) {}
+
+  /// What a visitor is asked; a refusal where there is nothing to serve yet.
+  [[nodiscard]] Assignment ask(const Session& session, const v1::Visit& visit, Round round);
+  /// The offer that its description leads to; a refusal where that cannot be believed.
+  [[nodiscard]] Assignment serve(const Session& session, const Delivery& delivery);
+  void left(const Session& session);
+
+ private:
+  struct Visitor {
+    std::shared_ptr<const Algorithm> algorithm;
+    VisitorWish wish;
+    Round round = 0;
+    std::string question;  ///< digest
+  };
+
+  const std::shared_ptr<const ParamLayout> layout_;
+  const Committed committed_;
+  const int candidates_;
+  std::mutex mutex_;
+  std::map<const Session*, Visitor> visitors_;  ///< asked, not yet served
+};
+
+}  // namespace feroma::net

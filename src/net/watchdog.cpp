@@ -1,0 +1,33 @@
+#include "net/watchdog.h"
+
+#include <condition_variable>
+
+namespace feroma::net {
+namespace {
+
+constexpr auto kGlance = std::chrono::milliseconds(200);
+
+}  // namespace
+
+Watchdog::Watchdog(ServerLink& link, const std::atomic<bool>& stop, Clock::duration patience)
+    : link_(link), stop_(stop), patience_(patience), thread_([this](const std::stop_token& end) { watch(end); }) {}
+
+void Watchdog::set_patience(Clock::duration patience) {
+  heard();
+  patience_ = patience;
+}
+
+void Watchdog::watch(const std::stop_token& end) {
+  std::mutex resting;
+  std::condition_variable_any rest;
+  std::unique_lock lock(resting);
+  while (!end.stop_requested()) {
+    if (stop_ || Clock::now() - heard_.load() > patience_.load()) {
+      link_.cancel();
+      return;
+    }
+    rest.wait_for(lock, end, std::min<Clock::duration>(kGlance, patience_.load()), [] { return false; });
+  }
+}
+
+}  // namespace feroma::net

@@ -1,0 +1,107 @@
+#include "feroma/runtime/assigned.h"
+
+#include <nlohmann/json.hpp>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/store/safetensors.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr std::string_view kFile = "assigned.json";
+constexpr std::array<std::string_view, 3> kChoiceNames{"profile", "labels", "confidence"};
+
+std::string model_file(std::size_t i) { return fmt::format("model-{}.safetensors", i); }
+
+Json sources_of(const Offer& offer) {
+  Json sources = Json::array();
+  for (std::size_t i = 0; i < offer.sources.size(); ++i) {
+    for (const auto& [source, share] : offer.sources[i]) {
+      sources.push_back(
+          {{"client", to_index(source.client)}, {"round", source.round}, {"share", offer.weights[i] * share}});
+    }
+  }
+  return sources;
+}
+
+Choice choice_of(const std::string& name) {
+  const auto found = std::find(kChoiceNames.begin(), kChoiceNames.end(), name);
+  require(found != kChoiceNames.end(), ErrorCode::invalid_data,
+          "chosen_by must be profile, labels or confidence, got \"{}\"", name);
+  return static_cast<Choice>(found - kChoiceNames.begin());
+}
+
+Assigned parse(const Json& json) {
+  require(json.at("version") == kVersion, ErrorCode::invalid_data, "version must be {}, got {}", kVersion,
+          json.at("version").dump());
+  Assigned assigned;
+  assigned.algorithm = json.at("algorithm").get<std::string>();
+  assigned.round = json.at("round").get<Round>();
+  assigned.model = json.at("model").get<std::string>();
+  const auto input = json.at("input").get<std::array<int, 3>>();
+  assigned.input = {input[0], input[1], input[2]};
+  assigned.classes = json.at("classes").get<int>();
+  assigned.multi_label = json.at("multi_label").get<bool>();
+  assigned.choice = choice_of(json.at("chosen_by").get<std::string>());
+  assigned.candidates = json.at("candidates").get<int>();
+  assigned.bytes_down = json.at("bytes_down").get<std::int64_t>();
+  assigned.bytes_up = json.at("bytes_up").get<std::int64_t>();
+  assigned.offer.weights = json.at("weights").get<std::vector<double>>();
+  require(!assigned.offer.weights.empty(), ErrorCode::invalid_data, "weights must be there, got none");
+  return assigned;
+}
+
+}  // namespace
+
+void write_assigned(const fs::path& folder, const Assigned& assigned) {
+  make_writable_folder(folder);
+  // Whoever finds the description finds what it describes.
+  fs::remove(folder / kFile);
+  for (std::size_t i = 0; i < assigned.offer.models.size(); ++i) {
+    write_safetensors(folder / model_file(i), *assigned.offer.models[i],
+                      {{"model", assigned.model}, {"algorithm", assigned.algorithm}});
+  }
+  const Json json = {{"version", kVersion},
+                     {"algorithm", assigned.algorithm},
+                     {"round", assigned.round},
+                     {"model", assigned.model},
+                     {"input", {assigned.input.channels, assigned.input.height, assigned.input.width}},
+                     {"classes", assigned.classes},
+                     {"multi_label", assigned.multi_label},
+                     {"chosen_by", kChoiceNames[static_cast<std::size_t>(assigned.choice)]},
+                     {"candidates", assigned.candidates},
+                     {"bytes_down", assigned.bytes_down},
+                     {"bytes_up", assigned.bytes_up},
+                     {"weights", assigned.offer.weights},
+                     {"sources", sources_of(assigned.offer)}};
+  write_file_atomically(folder / kFile, json.dump(2) + "\n");
+}
+
+Assigned read_assigned(const fs::path& folder) {
+  const fs::path file = folder / kFile;
+  require(fs::is_regular_file(file), ErrorCode::invalid_config, "{}: has no {}; feroma assign writes one",
+          folder.string(), kFile);
+  Assigned assigned;
+  try {
+    assigned = parse(Json::parse(read_text(file)));
+  } catch (const Error& error) {
+    fail(ErrorCode::invalid_data, "{}: {}", file.string(), error.what());
+  } catch (const Json::exception& error) {
+    fail(ErrorCode::invalid_data, "{}: {}", file.string(), error.what());
+  }
+  Experiment experiment;
+  experiment.training.model = assigned.model;
+  const ModelSpec model = experiment.model(assigned.input, assigned.classes);
+  const std::shared_ptr<const ParamLayout> layout = initialise(model, Rng(0)).shared_layout();
+  for (std::size_t i = 0; i < assigned.offer.weights.size(); ++i) {
+    assigned.offer.models.push_back(share(std::move(read_safetensors(folder / model_file(i), layout).params)));
+  }
+  return assigned;
+}
+
+}  // namespace feroma

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "feroma/core/error.h"
+#include "feroma/runtime/server_context.h"
+#include "feroma/runtime/store_models.h"
+#include "feroma/store/checkpoint.h"
+#include "feroma/store/safetensors.h"
+#include "runtime/store_state.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> labels_in(const fs::path& folder) {
+  std::vector<std::string> labels;
+  if (fs::is_directory(folder / "models")) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder / "models")) {
+      if (entry.path().extension() == kStoreStateSuffix) {
+        labels.push_back(entry.path().stem().string());
+      }
+    }
+  }
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+std::string chosen_label(const fs::path& folder, const std::string& wanted) {
+  const std::vector<std::string> labels = labels_in(folder);
+  require(!labels.empty(), ErrorCode::invalid_config,
+          "{}: is no finished run and no finished server's folder: it has no models/*{}", folder.string(),
+          kStoreStateSuffix);
+  if (wanted.empty()) {
+    require(labels.size() == 1, ErrorCode::invalid_config, "{}: has several algorithms; choose one of: {}",
+            folder.string(), fmt::join(labels, ", "));
+    return labels.front();
+  }
+  require(std::find(labels.begin(), labels.end(), wanted) != labels.end(), ErrorCode::invalid_config,
+          "{}: has no algorithm \"{}\", only: {}", folder.string(), wanted, fmt::join(labels, ", "));
+  return wanted;
+}
+
+}  // namespace
+
+OpenedStore open_store(const fs::path& given, const std::string& wanted) {
+  const fs::path folder = fs::is_directory(given / "results") ? given / "results" : given;
+  OpenedStore store;
+  store.label = chosen_label(folder, wanted);
+  const fs::path file = store_state_path(folder, store.label);
+  const Bytes bytes = read_checkpoint(file);
+  ArchiveReader archive(bytes, file.string());
+  store.experiment = read_experiment(parse_settings(archive.get_string(), file.string()));
+  store.round = archive.get<std::int32_t>();
+  SampleShape input;
+  input.channels = archive.get<std::int32_t>();
+  input.height = archive.get<std::int32_t>();
+  input.width = archive.get<std::int32_t>();
+  const auto classes = archive.get<std::int32_t>();
+  store.multi_label = archive.get<bool>();
+  std::erase_if(store.experiment.algorithms, [&](const AlgorithmPlan& plan) { return plan.label != store.label; });
+  require(store.experiment.algorithms.size() == 1, ErrorCode::invalid_data, "{}: its config has no algorithm {}",
+          file.string(), store.label);
+  store.model = store.experiment.model(input, classes);
+  const Rng rng(static_cast<std::uint64_t>(store.experiment.scenario.seed));
+  store.initial = share(initialise(store.model, rng.derive("init")));
+  store.algorithm = store.experiment.algorithms.front().make();
+  ServerContext context = make_server_context(store.experiment, store.model, store.initial, rng);
+  context.rounds = store.experiment.scenario.rounds;
+  context.multi_label = store.multi_label;
+  // An encoder that came from a file is part of the state.
+  context.load_model = [initial = store.initial](const std::string&) { return initial; };
+  prepare(*store.algorithm, context);
+  const auto fetch = [&](const std::string& name) {
+    require(fs::path(name).is_relative() && name.find("..") == std::string::npos, ErrorCode::invalid_data,
+            "{}: names a model outside of the store: {}", file.string(), name);
+    const Parameters params = read_safetensors(folder / name, store.initial->shared_layout()).params;
+    return std::vector<float>(params.values().begin(), params.values().end());
+  };
+  ModelReader reader(archive, store.initial->shared_layout(), fetch);
+  store.algorithm->load(reader);
+  archive.expect_end();
+  return store;
+}
+
+}  // namespace feroma

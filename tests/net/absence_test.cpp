@@ -1,0 +1,178 @@
+// Clients that are away, come late, lose what they had, or wait for a server that says nothing.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "feroma/core/files.h"
+#include "tests/net/federation_fixture.h"
+
+namespace feroma::net::test {
+namespace {
+
+class Absence : public FederationTest {
+ protected:
+  /// Clients that live as long as they are wanted.
+  void begin(Hub& hub, std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t id = first; id < end; ++id) {
+      clients.emplace_back([this, id, &hub] { live(id, [&] { return std::make_unique<Pipe>(hub); }); });
+    }
+  }
+  /// Rounds that a client finished, as the server's clients.csv has them.
+  static int rounds_of(const std::filesystem::path& state, int client) {
+    int rounds = 0;
+    std::istringstream lines(read_text(state / "clients.csv"));
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t after_round = line.find(',', line.find(',') + 1);
+      rounds += line.substr(after_round).starts_with(fmt::format(",{},", client)) ? 1 : 0;
+    }
+    return rounds;
+  }
+
+  std::vector<std::jthread> clients;
+};
+
+// After round 3, the first with profiles, client 5 comes back with an empty folder. It needs the encoder once more.
+TEST_F(Absence, WhoLostItsStateTakesPartAgain) {
+  const Experiment what = experiment("name = 'feroma'\nwarmup_rounds = 2");
+  FederationPlan todo = plan(what);
+  std::atomic<bool> lost = false;
+  std::atomic<bool> come_back = false;
+  todo.round_finished = [&](const RoundRecord& round, int) { lost = lost || round.round == 3; };
+  Coordinator coordinator(todo, stop);
+  begin(coordinator.hub(), 0, 5);
+  clients.emplace_back([&] {
+    AgentOptions options;
+    options.id = 5;
+    options.state = folder / "before";
+    const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{5});
+    {
+      Pipe pipe(coordinator.hub());
+      std::jthread axe([&] {
+        while (!lost) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        pipe.cancel();
+      });
+      static_cast<void>(Agent(options, *data, stop).serve(pipe));
+    }
+    come_back = true;
+    live(
+        5, [&] { return std::make_unique<Pipe>(coordinator.hub()); }, "after");
+  });
+  coordinator.run();
+  clients.clear();
+  EXPECT_TRUE(come_back);
+  EXPECT_GE(rounds_of(todo.state, 5), 4) << "of five; it may have missed the one in which it was away";
+}
+
+// Everybody but one is told at the end; the last one comes later, also to a server that was started again.
+TEST_F(Absence, WhoComesAfterTheEndIsToldSo) {
+  const Experiment what = experiment("name = 'fedavg'", {"scenario.rounds=2", "scenario.drifts=2"});
+  FederationPlan todo = plan(what);
+  todo.server.min_clients = 5;
+  todo.server.linger_seconds = 0;
+  {
+    Coordinator coordinator(todo, stop);
+    begin(coordinator.hub(), 0, 5);
+    coordinator.run();
+    begin(coordinator.hub(), 5, 6);
+    clients.clear();  // each ends because it was told
+  }
+  Coordinator again(todo, stop);
+  again.run();
+  begin(again.hub(), 0, 6);
+  clients.clear();
+}
+
+TEST_F(Absence, AServerWaitsForThoseWhoHaveToBeTold) {
+  const Experiment what = experiment("name = 'fedavg'", {"scenario.rounds=2", "scenario.drifts=2"});
+  FederationPlan todo = plan(what);
+  todo.server.min_clients = 5;
+  todo.server.linger_seconds = 1000;  // fifty seconds
+  Coordinator coordinator(todo, stop);
+  std::atomic<bool> told = false;
+  todo.round_finished = [&](const RoundRecord& round, int rounds) {
+    if (round.round == rounds) {
+      clients.emplace_back([&] {
+        live(
+            0, [&] { return std::make_unique<Pipe>(coordinator.hub()); }, "late");
+        told = true;
+      });
+    }
+  };
+  {
+    // Client 0 comes once and goes: it is known from then on.
+    Pipe pipe(coordinator.hub());
+    v1::ClientFrame hello;
+    hello.set_counter(1);
+    hello.mutable_hello()->set_protocol(kProtocol);
+    static_cast<void>(pipe.send(hello));
+  }
+  begin(coordinator.hub(), 1, 6);
+  const auto start = Clock::now();
+  coordinator.run();
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(45)) << "nobody is waited for in vain";
+  clients.clear();
+  EXPECT_TRUE(told);
+}
+
+/// A server that takes everything and says nothing, or nothing more.
+class SilentLink final : public ServerLink {
+ public:
+  explicit SilentLink(std::optional<v1::ServerFrame> first = {}) : first_(std::move(first)) {}
+  bool send(const v1::ClientFrame&) override { return !ended_; }
+  bool receive(v1::ServerFrame& frame) override {
+    if (first_) {
+      frame = *std::exchange(first_, std::nullopt);
+      return true;
+    }
+    while (!ended_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+  void cancel() override { ended_ = true; }
+
+ private:
+  std::optional<v1::ServerFrame> first_;
+  std::atomic<bool> ended_ = false;
+};
+
+TEST_F(Absence, ASilentServerIsGivenUp) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
+  AgentOptions options;
+  options.state = folder / "client";
+  options.patience_seconds = 0.1;
+  Agent agent(options, *data, stop);
+  SilentLink mute;
+  EXPECT_GT(agent.serve(mute).retry_seconds, 0) << "before the welcome";
+  // The welcome of a real server, which then falls silent.
+  Coordinator coordinator(todo, stop);
+  Pipe pipe(coordinator.hub());
+  v1::ClientFrame hello;
+  hello.set_counter(1);
+  hello.mutable_hello()->set_protocol(kProtocol);
+  ASSERT_TRUE(pipe.send(hello));
+  v1::ServerFrame welcome;
+  ASSERT_TRUE(pipe.receive(welcome));
+  welcome.mutable_welcome()->set_heartbeat_seconds(0.02);
+  SilentLink falls_silent(welcome);
+  EXPECT_GT(agent.serve(falls_silent).retry_seconds, 0) << "after it";
+}
+
+TEST_F(Absence, ACertificateOfAnotherClientIsNoticed) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  Coordinator coordinator(todo, stop);
+  AgentOptions options;
+  options.state = folder / "client";
+  options.id = 3;
+  const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{3});
+  Pipe pipe(coordinator.hub(), {"pipe", ClientId{1}, "site-1"});
+  const Ending ending = Agent(options, *data, stop).serve(pipe);
+  EXPECT_EQ(ending.retry_seconds, 0);
+  EXPECT_EQ(ending.text, "the certificate is that of client 1, the data are those of client 3");
+}
+
+}  // namespace
+}  // namespace feroma::net::test

@@ -1,0 +1,207 @@
+// Our Flower clients at our Flower server, with a network between them.
+#include <flwr/proto/transport.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
+
+#include "feroma/net/certificates.h"
+#include "feroma/net/flower.h"
+#include "net/flower_scalars.h"
+#include "net/flower_service.h"
+#include "tests/core/expect_error.h"
+#include "tests/net/federation_fixture.h"
+
+namespace feroma::net::test {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+
+class FlowerOverGrpc : public FederationTest {
+ protected:
+  FlowerClientPlan client_plan(const Experiment& what, std::uint32_t id, int port) {
+    FlowerClientPlan client;
+    client.server = fmt::format("127.0.0.1:{}", port);
+    client.id = id;
+    client.training = what.training;
+    client.seed = static_cast<std::uint64_t>(what.scenario.seed);
+    client.first_pause_seconds = 0.05;
+    client.longest_pause_seconds = 0.2;
+    if (std::filesystem::exists(folder / "certs")) {
+      client.authority = authority_files(folder / "certs").certificate;
+    }
+    return client;
+  }
+  void work(const FlowerClientPlan& plan) {
+    const std::unique_ptr<ClientData> data = scenario_client_data(federation, static_cast<ClientId>(plan.id));
+    run_flower_client(plan, *data, stop);
+  }
+  /// Gives up on the silent, as a server does.
+  static std::jthread sweeper(Coordinator& coordinator) {
+    return std::jthread([&](const std::stop_token& end) {
+      while (!end.stop_requested()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        coordinator.hub().sweep();
+      }
+    });
+  }
+};
+
+TEST_F(FlowerOverGrpc, GivesTheBitsOfTheSimulator) {
+  const Experiment what = experiment("name = 'fedprox'\nmu = 0.1", {"scenario.clients=3"});
+  const auto expected = simulated(what);
+  make_authority(folder / "certs");
+  issue_server(folder / "certs", {"127.0.0.1"});
+  FederationPlan todo = plan(what);
+  todo.server.heartbeat_seconds = 1;  // 0.05 of it
+  todo.server.dead_seconds = 20;
+  Coordinator coordinator(todo, stop);
+  const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0", folder / "certs"});
+  const std::jthread sweep = sweeper(coordinator);
+  std::vector<std::jthread> clients;
+  for (std::uint32_t id = 0; id < 3; ++id) {
+    clients.emplace_back([this, client = client_plan(what, id, server.port())] { work(client); });
+  }
+  coordinator.run();
+  clients.clear();
+  EXPECT_TRUE(models_in(todo.state / "results") == expected);
+}
+
+TEST_F(FlowerOverGrpc, PlainTextIsForLoopbackOnly) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  Coordinator coordinator(todo, stop);
+  const std::string server = error_of(ErrorCode::invalid_config,
+                                      [&] { const FlowerServer everywhere(coordinator.hub(), todo, {"0.0.0.0:0"}); });
+  EXPECT_TRUE(holds(server, "loopback only, got 0.0.0.0:0"));
+  FlowerClientPlan client = client_plan(todo.experiment, 0, 1);
+  client.server = "192.0.2.1:8080";
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { work(client); }), "loopback only"));
+}
+
+/// A peer that does nothing by itself.
+class RawPeer {
+ public:
+  explicit RawPeer(int port)
+      : stub_(flower::FlowerService::NewStub(
+            grpc::CreateChannel(fmt::format("127.0.0.1:{}", port), grpc::InsecureChannelCredentials()))) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    stream_ = stub_->Join(&context_);
+  }
+  ~RawPeer() {
+    if (!ended_) {
+      context_.TryCancel();
+      static_cast<void>(end());
+    }
+  }
+
+  bool hears() { return stream_->Read(&heard); }
+  bool says(const flower::ClientMessage& message) { return stream_->Write(message); }
+  grpc::StatusCode end() {
+    ended_ = true;
+    return stream_->Finish().error_code();
+  }
+  flower::ServerMessage heard;
+
+ private:
+  std::unique_ptr<flower::FlowerService::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<flower::ClientMessage, flower::ServerMessage>> stream_;
+  bool ended_ = false;
+};
+
+TEST_F(FlowerOverGrpc, StrangersDoNotUseUpTheServer) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  Coordinator coordinator(todo, stop);
+  const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0"});
+  {
+    std::vector<std::unique_ptr<RawPeer>> strangers;
+    for (int i = 0; i < 6 + 16; ++i) {
+      strangers.push_back(std::make_unique<RawPeer>(server.port()));
+      ASSERT_TRUE(strangers.back()->hears());
+      EXPECT_TRUE(strangers.back()->heard.has_get_properties_ins()) << "the server speaks first";
+    }
+    RawPeer one_more(server.port());
+    EXPECT_FALSE(one_more.hears());
+    EXPECT_EQ(one_more.end(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_TRUE(coordinator.hub().present().empty()) << "nobody has said who it is";
+  }
+  flower::ClientMessage huge;
+  huge.mutable_get_properties_res()->mutable_status()->set_message(std::string(std::size_t{4} << 20, 'x'));
+  auto large = std::make_unique<RawPeer>(server.port());
+  while (!large->hears()) {  // the others may not be gone yet
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    large = std::make_unique<RawPeer>(server.port());
+  }
+  static_cast<void>(large->says(huge));
+  EXPECT_FALSE(large->hears());
+  EXPECT_NE(large->end(), grpc::StatusCode::OK);
+}
+
+/// Data that take long to be looked at, once.
+class SlowData final : public ClientData {
+ public:
+  explicit SlowData(std::unique_ptr<ClientData> data) : data_(std::move(data)) {}
+  [[nodiscard]] SampleShape shape() const override { return data_->shape(); }
+  [[nodiscard]] int classes() const override { return data_->classes(); }
+  [[nodiscard]] bool multi_label() const override { return data_->multi_label(); }
+  [[nodiscard]] ClientShard shard(Round round) override {
+    if (!std::exchange(slept_, true)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    }
+    return data_->shard(round);
+  }
+  [[nodiscard]] View train_of_window(int window) override { return data_->train_of_window(window); }
+
+ private:
+  std::unique_ptr<ClientData> data_;
+  bool slept_ = false;
+};
+
+// 0.05 of the times: silence for a second is death, and a beat is due twenty times in it.
+TEST_F(FlowerOverGrpc, WhoTrainsForLongIsNotGivenUp) {
+  const Experiment what = experiment("name = 'fedavg'", {"scenario.clients=2", "scenario.rounds=3"});
+  FederationPlan todo = plan(what);
+  todo.server.heartbeat_seconds = 1;
+  todo.server.dead_seconds = 20;
+  Coordinator coordinator(todo, stop);
+  const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0"});
+  const std::jthread sweep = sweeper(coordinator);
+  std::vector<std::jthread> clients;
+  for (std::uint32_t id = 0; id < 2; ++id) {
+    clients.emplace_back([this, client = client_plan(what, id, server.port())] {
+      SlowData data(scenario_client_data(federation, static_cast<ClientId>(client.id)));
+      run_flower_client(client, data, stop);
+    });
+  }
+  coordinator.run();
+  clients.clear();
+  EXPECT_EQ(coordinator.hub().traffic().verdicts[v1::TOO_SLOW], 0U);
+}
+
+// A server that is started again: its clients were told when to come back, and do.
+TEST_F(FlowerOverGrpc, ClientsComeBackAfterARestart) {
+  const Experiment what = experiment("name = 'fedavg'", {"scenario.clients=3"});
+  const auto expected = simulated(what);
+  const FederationPlan todo = plan(what);
+  std::vector<std::jthread> clients;
+  int port = 0;
+  {
+    std::atomic<bool> halt = false;
+    FederationPlan first = todo;
+    first.round_finished = [&](const RoundRecord& round, int) { halt = round.round == 2; };
+    Coordinator coordinator(first, halt);
+    const FlowerServer server(coordinator.hub(), first, {"127.0.0.1:0", {}, /*restart_seconds=*/1});
+    port = server.port();
+    for (std::uint32_t id = 0; id < 3; ++id) {
+      clients.emplace_back([this, client = client_plan(what, id, port)] { work(client); });
+    }
+    static_cast<void>(error_of(ErrorCode::interrupted, [&] { coordinator.run(); }));
+    coordinator.hub().dismiss({v1::SHUTTING_DOWN, "", 1});
+  }
+  Coordinator coordinator(todo, stop);
+  const FlowerServer server(coordinator.hub(), todo, {fmt::format("127.0.0.1:{}", port)});
+  coordinator.run();
+  clients.clear();
+  EXPECT_TRUE(models_in(todo.state / "results") == expected);
+}
+
+}  // namespace
+}  // namespace feroma::net::test

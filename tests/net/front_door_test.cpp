@@ -1,0 +1,487 @@
+#include "net/front_door.h"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+
+#include "feroma/core/log.h"
+#include "tests/core/expect_error.h"
+#include "tests/net/tls_tools.h"
+
+namespace feroma::net::test {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// A door whose hand-over keeps what it gets, as a server would, and lines of the log.
+class Door : public ::testing::Test {
+ protected:
+  Door() {
+    log::set_sink([this](const log::Entry& entry) {
+      const std::lock_guard lock(mutex);
+      lines.emplace_back(entry.message);
+    });
+  }
+  ~Door() override {
+    door.reset();
+    log::set_sink({});
+  }
+
+  void open(bool tls = true, const std::string& address = "127.0.0.1:0") {
+    door = std::make_unique<FrontDoor>(address, limits, tls);
+    door->open([this](int descriptor) {
+      const std::lock_guard lock(mutex);
+      inside.emplace_back(descriptor);
+    });
+  }
+  [[nodiscard]] int port() const { return door->port(); }
+  [[nodiscard]] std::size_t let_in() {
+    const std::lock_guard lock(mutex);
+    return inside.size();
+  }
+  [[nodiscard]] std::uint64_t refused(const std::string& reason) const { return door->counts().refused.at(reason); }
+  [[nodiscard]] std::size_t lines_with(std::string_view text) {
+    const std::lock_guard lock(mutex);
+    return static_cast<std::size_t>(std::count_if(
+        lines.begin(), lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; }));
+  }
+  /// Ends everything that was handed over the way gRPC does.
+  void end_all() {
+    const std::lock_guard lock(mutex);
+    for (const Descriptor& one : inside) {
+      ::shutdown(one.get(), SHUT_RDWR);
+    }
+    inside.clear();
+  }
+  /// Says something and expects the connection to be ended for this reason, with one line.
+  std::string turned_away(std::span<const std::byte> bytes, const std::string& reason) {
+    const std::uint64_t before = refused(reason);
+    RawConnection client(port());
+    EXPECT_TRUE(client.say(bytes));
+    std::string heard = client.until_closed();
+    EXPECT_TRUE(eventually([&] { return refused(reason) == before + 1; })) << reason;
+    EXPECT_EQ(let_in(), 0U);
+    return heard;
+  }
+  std::string turned_away(std::string_view text, const std::string& reason) {
+    return turned_away(std::as_bytes(std::span(text)), reason);
+  }
+
+  DoorLimits limits;
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  std::vector<Descriptor> inside;
+  std::unique_ptr<FrontDoor> door;
+};
+
+const HelloBytes& modern() {
+  static const HelloBytes hello = hello_of(TLS1_2_VERSION, TLS1_3_VERSION);
+  return hello;
+}
+
+// ---- what is let in ----
+
+TEST_F(Door, HandsOverWhoOffersTls13) {
+  open();
+  RawConnection client(port());
+  EXPECT_TRUE(client.say(modern()));
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  // All of the hello is still there.
+  HelloBytes said(modern().size() + 1);
+  ASSERT_EQ(::recv(inside.front().get(), said.data(), said.size(), 0), static_cast<ssize_t>(modern().size()));
+  said.pop_back();
+  EXPECT_TRUE(said == modern());
+  const DoorCounts counts = door->counts();
+  EXPECT_EQ(counts.accepted, 1U);
+  EXPECT_EQ(counts.open, 1U);
+  EXPECT_EQ(counts.strangers, 1U);
+}
+
+TEST_F(Door, HelloMayComeByteByByte) {
+  open();
+  RawConnection client(port());
+  for (const std::byte& byte : modern()) {
+    ASSERT_EQ(let_in(), 0U);
+    ASSERT_TRUE(client.say(std::span(&byte, 1)));
+    if (&byte - modern().data() < 20) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // so that the door sees some of them alone
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; }));
+}
+
+TEST_F(Door, PlainTextIsNotLookedAt) {
+  open(/*tls=*/false);
+  const RawConnection client(port());  // says nothing
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; }));
+}
+
+TEST_F(Door, ConnectionsDoNotWaitBeforeTheySend) {
+  open(/*tls=*/false);
+  const RawConnection client(port());
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  int on = 0;
+  socklen_t size = sizeof(on);
+  ASSERT_EQ(::getsockopt(inside.front().get(), IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+  EXPECT_EQ(on, 1);
+  EXPECT_NE(::fcntl(inside.front().get(), F_GETFD) & FD_CLOEXEC, 0);
+  EXPECT_NE(::fcntl(inside.front().get(), F_GETFL) & O_NONBLOCK, 0);
+}
+
+// ---- what is turned away ----
+
+TEST_F(Door, OlderVersionsAreToldSo) {
+  open();
+  const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);
+  EXPECT_EQ(turned_away(hello_of(TLS1_2_VERSION, TLS1_2_VERSION), "older_tls"), alert);
+  EXPECT_EQ(turned_away(hello_of(TLS1_1_VERSION, TLS1_1_VERSION), "older_tls"), alert);
+  EXPECT_EQ(turned_away(hello_of(TLS1_VERSION, TLS1_VERSION), "older_tls"), alert);
+  EXPECT_TRUE(eventually([&] { return lines_with("2 more refused: it does not offer TLS 1.3") == 1; }));
+  EXPECT_EQ(lines_with("it does not offer TLS 1.3"), 2U) << "one line a second";
+}
+
+TEST_F(Door, OpenSslUnderstandsTheAlert) {
+  open();
+  for (const int version : {TLS1_1_VERSION, TLS1_2_VERSION}) {
+    RawConnection client(port());
+    const OwnedTls<SSL_CTX> context = tls_client_context(version, version);
+    const OwnedTls<SSL> tls(SSL_new(context.get()));
+    SSL_set_fd(tls.get(), client.get());
+    EXPECT_LE(SSL_connect(tls.get()), 0);
+    EXPECT_EQ(ERR_GET_REASON(ERR_peek_error()), SSL_R_TLSV1_ALERT_PROTOCOL_VERSION);
+    ERR_clear_error();
+  }
+}
+
+TEST_F(Door, WhatIsNotTlsIsTurnedAway) {
+  open();
+  turned_away("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "not_tls");
+  turned_away("GET / HTTP/1.1\r\n\r\n", "not_tls");
+  turned_away(std::string(1000, '\0'), "not_tls");
+  turned_away(std::string_view("\x80\x2e\x01\x00\x02\x00\x15", 7), "older_tls");
+  HelloBytes broken = modern();
+  broken[5 + 4 + 2 + 32] = std::byte{0xff};  // the length of the session's name
+  turned_away(broken, "malformed_hello");
+  EXPECT_TRUE(eventually([&] { return lines_with("refused: its TLS hello cannot be read") == 1; }));
+  EXPECT_EQ(lines_with("refused: it does not speak TLS"), 1U);
+}
+
+TEST_F(Door, HelloThatIsCutShortIsTurnedAway) {
+  open();
+  RawConnection client(port());
+  EXPECT_TRUE(client.say(std::span(modern()).first(100)));
+  ::shutdown(client.get(), SHUT_WR);
+  client.until_closed();
+  EXPECT_TRUE(eventually([&] { return refused("gone") == 1; }));
+  RawConnection silent(port());
+  silent.close();
+  EXPECT_TRUE(eventually([&] { return refused("gone") == 2; }));
+  EXPECT_EQ(let_in(), 0U);
+}
+
+// ---- time ----
+
+TEST_F(Door, DripsAndSilenceHaveTheirTime) {
+  limits.stranger_seconds = 0.5;
+  open();
+  RawConnection silent(port());
+  RawConnection drip(port());
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::byte& byte : modern()) {
+    if (!drip.say(std::span(&byte, 1))) {
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "it would take longer than that";
+  silent.until_closed();
+  EXPECT_TRUE(eventually([&] { return refused("too_slow") == 2; }));
+  EXPECT_EQ(let_in(), 0U);
+  EXPECT_EQ(door->counts().open, 0U);
+}
+
+TEST_F(Door, WhoDoesNotShowWhoItIsMustGo) {
+  limits.stranger_seconds = 0.3;
+  open(/*tls=*/false);
+  RawConnection known(port());
+  RawConnection stranger(port());
+  ASSERT_TRUE(eventually([&] { return let_in() == 2; }));
+  door->authenticated(known.name());
+  EXPECT_EQ(door->counts().strangers, 1U);
+  stranger.until_closed();
+  EXPECT_TRUE(eventually([&] { return door->counts().open == 1; }));
+  EXPECT_EQ(refused("too_slow"), 1U);
+  EXPECT_EQ(refused("left"), 0U);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(known.is_quiet());
+  end_all();
+  EXPECT_TRUE(eventually([&] { return door->counts().open == 0; }));
+  EXPECT_EQ(refused("left"), 0U) << "it had shown who it is";
+}
+
+TEST_F(Door, WhoWasTurnedAwayIsNotWrittenOfTwice) {
+  limits.stranger_seconds = 0.3;
+  open(/*tls=*/false);
+  RawConnection client(port());
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  door->turned_away(client.name());
+  client.until_closed();
+  EXPECT_TRUE(eventually([&] { return door->counts().open == 0; }));
+  EXPECT_EQ(lines_with(""), 0U);
+}
+
+TEST_F(Door, StrangersThatLeaveAreWrittenOf) {
+  open(/*tls=*/false);
+  RawConnection client(port());
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  end_all();  // as after a handshake that failed
+  EXPECT_TRUE(eventually([&] { return refused("left") == 1; }));
+  EXPECT_EQ(door->counts().strangers, 0U);
+  EXPECT_TRUE(eventually([&] { return lines_with("its certificate was refused") == 1; }));
+}
+
+// ---- numbers ----
+
+TEST_F(Door, StrangersOfOneAddressAreFew) {
+  open();
+  RawConnection first(port());
+  RawConnection second(port());
+  ASSERT_TRUE(eventually([&] { return door->counts().strangers == 2; }));
+  RawConnection third(port());
+  third.until_closed();
+  EXPECT_TRUE(eventually([&] { return refused("address_limit") == 1; }));
+  RawConnection elsewhere(port(), "127.0.0.2");
+  EXPECT_TRUE(eventually([&] { return door->counts().strangers == 3; }));
+  first.close();
+  ASSERT_TRUE(eventually([&] { return door->counts().strangers == 2; }));
+  RawConnection fourth(port());
+  EXPECT_TRUE(fourth.say(modern()));
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; })) << "there is room again";
+  door->authenticated(fourth.name());
+  const RawConnection fifth(port());
+  EXPECT_TRUE(eventually([&] { return door->counts().strangers == 3; })) << "who is known does not count";
+}
+
+TEST_F(Door, StrangersInAllAreLimited) {
+  limits.strangers = 4;
+  limits.strangers_per_address = 100;
+  open();
+  std::vector<RawConnection> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back(port());
+  }
+  ASSERT_TRUE(eventually([&] { return door->counts().strangers == 4; }));
+  RawConnection more(port(), "127.0.0.2");
+  more.until_closed();
+  EXPECT_TRUE(eventually([&] { return lines_with("127.0.0.2:") == 1; }));
+  EXPECT_EQ(refused("stranger_limit"), 1U);
+}
+
+TEST_F(Door, ConnectionsInAllAreLimited) {
+  limits.connections = 3;
+  open(/*tls=*/false);
+  std::vector<RawConnection> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.emplace_back(port());
+    ASSERT_TRUE(eventually([&] { return let_in() == clients.size(); }));
+    door->authenticated(clients.back().name());
+  }
+  EXPECT_EQ(door->counts().strangers, 0U);
+  RawConnection more(port());
+  more.until_closed();
+  EXPECT_TRUE(eventually([&] { return refused("connection_limit") == 1; }));
+}
+
+TEST_F(Door, LimitsMustBeAboveZero) {
+  limits.strangers = 0;
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { open(); }), "limits on connections"));
+}
+
+// ---- floods ----
+
+TEST_F(Door, FloodsLeaveNothingBehind) {
+  open();
+  // One that is let in first, so that everything that is made once has been made.
+  { RawConnection(port()).say(modern()); }
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  end_all();
+  ASSERT_TRUE(eventually([&] { return door->counts().open == 0; }));
+  const std::size_t before = open_descriptors();
+  std::size_t most = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    RawConnection client(port(), i % 2 == 0 ? "127.0.0.1" : "127.0.0.3");
+    if (i % 10 == 0) {
+      static_cast<void>(client.say(modern()));  // may be turned away before it is said
+    }
+    if (i % 100 == 0) {
+      most = std::max(most, open_descriptors());
+    }
+  }
+  EXPECT_TRUE(eventually([&] {
+    end_all();
+    return door->counts().open == 0;
+  }));
+  const DoorCounts counts = door->counts();
+  std::uint64_t all = counts.accepted - counts.refused.at("left");
+  for (const auto& [reason, count] : counts.refused) {
+    all += count;
+  }
+  EXPECT_GE(all, 10'000U) << "every connection is counted";
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_LT(most, before + 3U * 64U);
+  EXPECT_EQ(counts.strangers, 0U);
+  EXPECT_LT(lines_with(""), 200U) << "a flood must not fill the log";
+}
+
+// All at once, and none of them leaves.
+TEST_F(Door, FloodsThatStayAreBounded) {
+  limits.strangers_per_address = 32;
+  open();
+  const std::size_t before = open_descriptors();
+  std::vector<RawConnection> flood;
+  for (int i = 0; i < 500; ++i) {
+    flood.emplace_back(port());
+  }
+  ASSERT_TRUE(eventually([&] { return refused("address_limit") == 500 - 32; }));
+  EXPECT_EQ(door->counts().strangers, 32U);
+  EXPECT_EQ(open_descriptors(), before + 500 + 32) << "theirs, and those of ours that are inside";
+  RawConnection other(port(), "127.0.0.2");
+  EXPECT_TRUE(other.say(modern()));
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; })) << "those of other addresses get in";
+  flood.clear();
+  other.close();
+  end_all();
+  EXPECT_TRUE(eventually([&] { return door->counts().open == 0; }));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(Door, SurvivesWithoutDescriptors) {
+  open(/*tls=*/false);
+  RawConnection client(port());
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  door->authenticated(client.name());  // it stays, and does not leave its descriptors to others
+  const Descriptor second(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit lower{std::min<rlim_t>(limit.rlim_cur, 4096), limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lower), 0);
+  std::vector<Descriptor> all;
+  do {
+    all.emplace_back(::dup(client.get()));
+  } while (all.back());
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(second.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_TRUE(eventually([&] { return refused("descriptors") == 1; }));
+  all.clear();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const RawConnection third(port());
+  EXPECT_TRUE(eventually([&] { return let_in() == 2; })) << "it goes on afterwards";
+}
+
+// ---- addresses ----
+
+TEST_F(Door, ListensWhereItIsTold) {
+  open(/*tls=*/false, "localhost:0");
+  EXPECT_GT(port(), 0);
+  const RawConnection client(port());
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; }));
+  const std::string taken = fmt::format("127.0.0.1:{}", port());
+  EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { FrontDoor(taken, limits, false); }), "cannot listen at " + taken));
+  for (const char* bad : {"127.0.0.1", "127.0.0.1:", "127.0.0.1:port", ":7443", "::1:7443", "127.0.0.1:70000", ""}) {
+    SCOPED_TRACE(bad);
+    EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { FrontDoor(bad, limits, false); }), "an address must"));
+  }
+}
+
+int connect_by_ipv6(int port) {
+  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(static_cast<std::uint16_t>(port));
+  address.sin6_addr = IN6ADDR_LOOPBACK_INIT;
+  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  return socket;
+}
+
+TEST_F(Door, SpeaksIpv6) {
+  if (!std::filesystem::exists("/proc/net/if_inet6")) {
+    GTEST_SKIP() << "this machine has no IPv6: addresses like [::1]:7443 are NOT tested";
+  }
+  open(/*tls=*/false, "[::1]:0");
+  const Descriptor six(connect_by_ipv6(port()));
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; }));
+  end_all();
+  open(/*tls=*/false, "[::]:0");
+  const Descriptor again(connect_by_ipv6(port()));
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; }));
+  RawConnection four(port());
+  EXPECT_TRUE(eventually([&] { return let_in() == 2; })) << "every address is those of IPv4, too";
+  door->authenticated(four.name());
+  EXPECT_EQ(door->counts().strangers, 1U) << "which keep their names";
+}
+
+TEST(PeerAddress, IsReadAsGrpcWritesIt) {
+  const auto four = parse_peer("ipv4:127.0.0.1:43210");
+  ASSERT_TRUE(four.has_value());
+  EXPECT_EQ(text_of(*four), "127.0.0.1:43210");
+  const auto six = parse_peer("ipv6:%5B2001:db8::1%5D:43210");
+  ASSERT_TRUE(six.has_value());
+  EXPECT_EQ(text_of(*six), "[2001:db8::1]:43210");
+  EXPECT_EQ(six, parse_peer("ipv6:[2001:db8::1]:43210"));
+  EXPECT_EQ(network_of(*six), network_of(*parse_peer("ipv6:[2001:db8::2]:1")));
+  EXPECT_NE(network_of(*six), network_of(*parse_peer("ipv6:[2001:db8:0:1::1]:43210")));
+  EXPECT_NE(network_of(*four), network_of(*parse_peer("ipv4:127.0.0.2:43210")));
+  EXPECT_EQ(parse_peer("ipv4:127.0.0.1"), std::nullopt);
+  EXPECT_EQ(parse_peer("ipv4:127.0.0.1:x"), std::nullopt);
+  EXPECT_EQ(parse_peer("unix:/somewhere"), std::nullopt);
+  EXPECT_EQ(parse_peer("ipv4:"), std::nullopt);
+  EXPECT_EQ(parse_peer(""), std::nullopt);
+}
+
+// ---- the end ----
+
+TEST_F(Door, NewcomersCanBeRefused) {
+  open(/*tls=*/false);
+  RawConnection before(port());
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  door->refuse_newcomers();
+  RawConnection after(port());
+  after.until_closed();
+  EXPECT_TRUE(eventually([&] { return refused("closed") == 1; }));
+  EXPECT_TRUE(before.is_quiet());
+  door->refuse_newcomers(false);
+  const RawConnection again(port());
+  EXPECT_TRUE(eventually([&] { return let_in() == 2; }));
+}
+
+TEST_F(Door, WhatWasHandedOverOutlivesIt) {
+  open(/*tls=*/false);
+  RawConnection client(port());
+  ASSERT_TRUE(eventually([&] { return let_in() == 1; }));
+  const int where = port();
+  door->stop();
+  EXPECT_TRUE(client.is_quiet());
+  EXPECT_FALSE(RawConnection(where).connected());
+  door->authenticated(client.name());
+  EXPECT_EQ(door->counts().open, 0U);
+  door.reset();
+  EXPECT_TRUE(client.is_quiet());
+  inside.clear();
+  client.until_closed();
+}
+
+}  // namespace
+}  // namespace feroma::net::test

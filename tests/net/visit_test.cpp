@@ -1,0 +1,181 @@
+// Clients that take no part in training ask a server for a model.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "feroma/net/codec.h"
+#include "feroma/runtime/round_loop.h"
+#include "net/visitor.h"
+#include "tests/net/federation_fixture.h"
+
+namespace feroma::net::test {
+namespace {
+
+class Visiting : public FederationTest {
+ protected:
+  /// A server that has finished its rounds and is still there.
+  void serve(const Experiment& what) {
+    todo = plan(what);
+    coordinator = std::make_unique<Coordinator>(todo, stop);
+    std::vector<std::jthread> clients;
+    for (int id = 0; id < what.scenario.clients; ++id) {
+      clients.emplace_back([this, id] {
+        live(static_cast<std::uint32_t>(id), [&] { return std::make_unique<Pipe>(coordinator->hub()); });
+      });
+    }
+    coordinator->run();
+  }
+
+  std::variant<Assigned, Ending> visit(const VisitorSamples& samples, const VisitorWish& wish = {},
+                                       const Pipe::Meddle& meddle = {}) {
+    Pipe pipe(coordinator->hub(), {"pipe", std::nullopt, ""}, meddle);
+    return pay_visit(pipe, {folder / "visitor"}, samples, wish, stop);
+  }
+
+  FederationPlan todo;
+  std::unique_ptr<Coordinator> coordinator;
+};
+
+std::vector<float> values_of(const Offer& offer) {
+  return {offer.models.front()->values().begin(), offer.models.front()->values().end()};
+}
+
+TEST_F(Visiting, AServerAssignsWhatItsStoreDoes) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
+  const OpenedStore store = open_store(todo.state, "");
+  for (const VisitorWish& wish : {VisitorWish{false, 3}, VisitorWish{true, 2}}) {
+    const TestShard shard = federation->test(ClientId{3}, kFewLabels);
+    const VisitorSamples samples{shard.data, wish.few_labels ? &shard.few_labels : nullptr};
+    const Assigned expected = assign_from(store, samples, wish, nullptr);
+    const auto got = std::get<Assigned>(visit(samples, wish));
+    EXPECT_EQ(values_of(got.offer), values_of(expected.offer));
+    EXPECT_EQ(got.choice, expected.choice);
+    EXPECT_EQ(got.candidates, expected.candidates);
+    EXPECT_EQ(got.bytes_down, expected.bytes_down);
+    EXPECT_EQ(got.bytes_up, expected.bytes_up);
+    EXPECT_TRUE(got.offer.sources.empty() || got.offer.sources.front().empty()) << "whose models they are stays there";
+  }
+  EXPECT_EQ(coordinator->hub().traffic().visitors, 2U);
+}
+
+TEST_F(Visiting, TheServerLimitsTheCandidates) {
+  const TestShard shard = [&] {
+    serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
+    return federation->test(ClientId{0}, kFewLabels);
+  }();
+  const auto greedy = std::get<Assigned>(visit({shard.data, &shard.few_labels}, {true, 50}));
+  EXPECT_EQ(greedy.candidates, todo.server.candidates);
+}
+
+TEST_F(Visiting, WhoComesTooEarlyComesAgain) {
+  todo = plan(experiment("name = 'fedavg'"));
+  coordinator = std::make_unique<Coordinator>(todo, stop);
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const auto ending = std::get<Ending>(visit({shard.data}));
+  EXPECT_EQ(ending.reason, v1::LATE);
+  EXPECT_GT(ending.retry_seconds, 0);
+}
+
+TEST_F(Visiting, SamplesOfAnotherKindAreRefusedByTheClient) {
+  serve(experiment("name = 'fedavg'", {"scenario.rounds=1", "scenario.drifts=1"}));
+  View other = federation->test(ClientId{0}, kFewLabels).data;
+  other.shape = {1, 28, 28};
+  try {
+    static_cast<void>(visit({other}));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the federation's samples are 3x28x28, this client's are 1x28x28");
+  }
+}
+
+/// A visitor that says what the test wants instead of a description.
+TEST_F(Visiting, DescriptionsThatCannotBeBelievedAreRefused) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
+  const std::shared_ptr<const ParamLayout> layout =
+      initialise(make_model("lenet5", {3, 28, 28}, 10), Rng(1)).shared_layout();
+  const auto refused_with = [&](const std::function<Bytes(const Message& question)>& lie) {
+    Pipe pipe(coordinator->hub());
+    Outbox outbox(pipe);
+    v1::Hello hello;
+    hello.set_protocol(kProtocol);
+    hello.mutable_visit()->set_candidates(3);
+    std::string session;
+    static_cast<void>(introduce(hello, pipe, outbox, session));
+    Intake intake(session, std::uint64_t{1} << 30);
+    v1::ServerFrame frame;
+    while (pipe.receive(frame)) {
+      std::optional<Saying> saying = intake.take(frame);
+      if (saying && std::holds_alternative<Ending>(*saying)) {
+        return std::get<Ending>(*saying).reason;
+      }
+      if (saying && std::holds_alternative<Job>(*saying)) {
+        const Job& job = std::get<Job>(*saying);
+        if (job.task.phase() == kOfferPhase) {
+          return v1::ACCEPTED;
+        }
+        v1::Answer head;
+        head.set_phase(kQuestionPhase);
+        head.set_task(job.task.digest());
+        outbox.send(head, lie(decode_message(job.bytes, layout, "question")));
+      }
+    }
+    return v1::REASON_UNSPECIFIED;
+  };
+  const auto profile = [&](std::size_t size, float value, std::int64_t samples) {
+    return [=](const Message&) {
+      return encode_message({{{"profile", Floats(size, value)}, {"num_samples", Ints{samples}}}}, *layout);
+    };
+  };
+  const std::size_t right = open_store(todo.state, "").algorithm->profile_shape()->label_free_size();
+  EXPECT_EQ(refused_with(profile(right, 0.5F, 100)), v1::ACCEPTED) << "the others must fail for what they say";
+  EXPECT_EQ(refused_with(profile(right + 1, 0.5F, 100)), v1::UNBELIEVABLE);
+  EXPECT_EQ(refused_with(profile(right, std::numeric_limits<float>::quiet_NaN(), 100)), v1::UNBELIEVABLE);
+  EXPECT_EQ(refused_with(profile(right, 0.5F, -1)), v1::UNBELIEVABLE);
+  EXPECT_EQ(refused_with([&](const Message&) { return encode_message({}, *layout); }), v1::UNBELIEVABLE);
+  EXPECT_EQ(refused_with([](const Message&) { return Bytes(50); }), v1::MALFORMED);
+}
+
+// Only what a visitor needs: the encoder and its projection down, sums or moments up, models and weights down.
+TEST_F(Visiting, NothingOfOtherClientsTravelsButModels) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
+  const OpenedStore store = open_store(todo.state, "");
+  const Message question = store.algorithm->visitor_question();
+  for (const auto& [key, value] : question.values) {
+    EXPECT_TRUE(key == "encoder" || key.starts_with("projector") || key == "basis" || key == "offset") << key;
+  }
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const Assigned assigned = assign_from(store, {shard.data}, {}, nullptr);
+  for (const auto& [key, value] : to_message(assigned.offer).values) {
+    EXPECT_TRUE(key == "choice" || key == "count" || key == "weights" || key == "model.0") << key;
+  }
+}
+
+TEST_F(Visiting, OffersAreReadWithSuspicion) {
+  const ParametersPtr model = share(initialise(make_model("mlp", {1, 3, 3}, 3), Rng(1)));
+  const Message good = to_message({Choice::as_offered, {model}, {1.0}});
+  EXPECT_EQ(offer_from(good).models.size(), 1U);
+  const auto refused = [&](const std::string& key, const Blob& value) {
+    Message bad = good;
+    bad.values[key] = value;
+    try {
+      static_cast<void>(offer_from(bad));
+      ADD_FAILURE() << key << " was believed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_data);
+    }
+  };
+  refused("choice", Ints{7});
+  refused("choice", Ints{1});  // nothing to weigh where the client chooses
+  refused("count", Ints{2});
+  refused("count", Ints{-1});
+  refused("weights", Floats{0.5F});
+  refused("weights", Floats{std::numeric_limits<float>::quiet_NaN()});
+  refused("weights", Floats{0.5F, 0.5F});
+  refused("profile", Floats{1});
+  Parameters poison = model->clone();
+  poison.values()[3] = std::numeric_limits<float>::infinity();
+  refused("model.0", share(std::move(poison)));
+}
+
+}  // namespace
+}  // namespace feroma::net::test

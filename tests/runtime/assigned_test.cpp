@@ -1,0 +1,162 @@
+// Clients that take no part in training, served from what a run left behind.
+#include "feroma/runtime/assigned.h"
+
+#include <gtest/gtest.h>
+
+#include "feroma/core/files.h"
+#include "feroma/data/catalog.h"
+#include "feroma/evaluation/test_scores.h"
+#include "feroma/runtime/round_loop.h"
+#include "feroma/runtime/run.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+
+namespace feroma {
+namespace {
+
+constexpr int kClients = 6;
+
+class AssignedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (locate_dataset(find_dataset("fmnist"), {}).empty()) {
+      GTEST_SKIP() << "Fashion-MNIST is missing (Debian: dataset-fashion-mnist): assignments are NOT tested";
+    }
+  }
+
+  ResultRecord run(const std::string& tables) {
+    experiment = read_experiment(parse_settings(R"(
+[scenario]
+dataset = "fmnist"
+shift = "covariate"
+clients = 6
+rounds = 4
+drifts = 2
+samples_per_client = 150
+[training]
+local_epochs = 1
+)" + tables,
+                                                "test"));
+    RunOptions options;
+    options.out = folder / "run";
+    options.existing = Existing::overwrite;
+    std::vector<ResultRecord> results = run_experiment(experiment, options, stop);
+    federation = make_federation(experiment);
+    return results.front();
+  }
+
+  /// The mean over the test clients of what each is assigned, scored on its own data.
+  double mean_accuracy(const OpenedStore& store, const VisitorWish& wish) {
+    double sum = 0;
+    for (int i = 0; i < kClients; ++i) {
+      const TestShard shard = federation->test(static_cast<ClientId>(i), kFewLabels);
+      write_assigned(folder / "assigned",
+                     assign_from(store, {shard.data, wish.few_labels ? &shard.few_labels : nullptr}, wish, nullptr));
+      const Assigned assigned = read_assigned(folder / "assigned");
+      const std::unique_ptr<Engine> engine = visitor_engine(store.experiment, store.model);
+      Trainer trainer(*engine);
+      sum += score(*make_predictor(assigned.offer), trainer, shard.data).accuracy();
+    }
+    return sum / kClients;
+  }
+
+  testing::TempFolder folder;
+  Experiment experiment;
+  std::unique_ptr<Federation> federation;
+  std::atomic<bool> stop = false;
+};
+
+constexpr const char* kFeroma = "[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 2\n";
+
+TEST_F(AssignedTest, IsWhatTheRunServed) {
+  const ResultRecord result = run(kFeroma);
+  const OpenedStore store = open_store(folder / "run", "");
+  EXPECT_EQ(store.round, 4);
+  EXPECT_DOUBLE_EQ(mean_accuracy(store, {false, kClients}), result.accuracy);
+  EXPECT_DOUBLE_EQ(mean_accuracy(store, {true, kClients}), result.accuracy_few_label.value());
+}
+
+TEST_F(AssignedTest, MethodsWithoutProfilesServeWhatTheyHold) {
+  const ResultRecord fedavg = run("[[algorithm]]\nname = 'fedavg'\n");
+  EXPECT_DOUBLE_EQ(mean_accuracy(open_store(folder / "run", ""), {}), fedavg.accuracy);
+  const ResultRecord ifca = run("[[algorithm]]\nname = 'ifca'\n");
+  EXPECT_NEAR(mean_accuracy(open_store(folder / "run", ""), {}), ifca.accuracy, 0.5) << "weights travel as floats";
+  run("[[algorithm]]\nname = 'local'\n");
+  const OpenedStore local = open_store(folder / "run", "");
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const std::string error = testing::error_of(
+      ErrorCode::unsupported, [&] { static_cast<void>(assign_from(local, {shard.data}, {}, nullptr)); });
+  EXPECT_TRUE(testing::holds(error, "has no model for clients that take no part"));
+}
+
+TEST_F(AssignedTest, FewModelsLeaveTheServer) {
+  run(kFeroma);
+  const OpenedStore store = open_store(folder / "run", "");
+  const TestShard shard = federation->test(ClientId{1}, kFewLabels);
+  const Assigned three = assign_from(store, {shard.data, &shard.few_labels}, {true, 3}, nullptr);
+  EXPECT_EQ(three.choice, Choice::by_labels);
+  EXPECT_EQ(three.candidates, 3);
+  const Assigned one = assign_from(store, {shard.data, &shard.few_labels}, {true, 1}, nullptr);
+  const auto model_bytes = static_cast<std::int64_t>(store.initial->layout().size * sizeof(float));
+  EXPECT_EQ(three.bytes_down - one.bytes_down, 2 * model_bytes);
+  const Assigned none = assign_from(store, {shard.data, &shard.few_labels}, {true, 0}, nullptr);
+  EXPECT_EQ(none.choice, Choice::as_offered) << "only its mixture";
+  double total = 0;
+  for (const auto& [source, share] : none.offer.sources.front()) {
+    total += share;
+  }
+  EXPECT_NEAR(total, 1, 1e-6);
+}
+
+// The nearest candidate must be among the few, or the choice by labels would be worth nothing.
+TEST_F(AssignedTest, CandidatesAreTheNearest) {
+  run(kFeroma);
+  const OpenedStore store = open_store(folder / "run", "");
+  const TestShard shard = federation->test(ClientId{2}, kFewLabels);
+  const Assigned mixture = assign_from(store, {shard.data}, {}, nullptr);
+  const Assigned one = assign_from(store, {shard.data, &shard.few_labels}, {true, 1}, nullptr);
+  const auto& shares = mixture.offer.sources.front();
+  const auto largest =
+      std::max_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  EXPECT_EQ(one.offer.sources.front().begin()->first, largest->first);
+}
+
+TEST_F(AssignedTest, UnderABudgetProfilesLeaveAsReleases) {
+  run(std::string(kFeroma) + "[privacy]\nmode = 'gaussian'\nepsilon_total = 8\nmax_releases = 4\nnoise = 'seeded'\n");
+  const OpenedStore store = open_store(folder / "run", "");
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  testing::error_of(ErrorCode::internal, [&] { static_cast<void>(assign_from(store, {shard.data}, {}, nullptr)); });
+  Disclosure disclosure(store.experiment.privacy, folder / "ledger", "visit");
+  const Assigned assigned = assign_from(store, {shard.data}, {}, &disclosure);
+  EXPECT_EQ(assigned.offer.models.size(), 1U);
+  EXPECT_GT(disclosure.spent().releases, 0);
+}
+
+TEST_F(AssignedTest, ErrorsNameWhatIsWrong) {
+  run("[[algorithm]]\nname = 'fedavg'\n[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 2\n");
+  const auto error = [&](const std::string& path, const std::string& label,
+                         ErrorCode code = ErrorCode::invalid_config) {
+    return testing::error_of(code, [&] { static_cast<void>(open_store(folder / path, label)); });
+  };
+  EXPECT_TRUE(testing::holds(error("run", ""), "several algorithms; choose one of: fedavg, feroma"));
+  EXPECT_TRUE(testing::holds(error("run", "ifca"), "has no algorithm \"ifca\""));
+  EXPECT_TRUE(testing::holds(error("nowhere", ""), "is no finished run"));
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  View other = shard.data;
+  other.shape = {1, 28, 28};
+  const OpenedStore store = open_store(folder / "run", "fedavg");
+  const std::string shape =
+      testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(assign_from(store, {other}, {}, nullptr)); });
+  EXPECT_TRUE(testing::holds(shape, "samples must be 3x28x28"));
+  const std::filesystem::path state = folder / "run" / "models" / "fedavg.state";
+  Bytes bytes = read_file(state);
+  bytes[bytes.size() / 2] ^= std::byte{1};
+  write_file_atomically(state, bytes);
+  static_cast<void>(error("run", "fedavg", ErrorCode::invalid_data));
+  EXPECT_TRUE(testing::holds(
+      testing::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(read_assigned(folder / "run")); }),
+      "feroma assign writes one"));
+}
+
+}  // namespace
+}  // namespace feroma
