@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   }
   for (const NamedTarget& target : targets()) {
     const int files = replay(target, std::filesystem::path(argv[1]) / target.name);
-    std::printf("%-6s %d inputs\n", target.name, files);
+    std::printf("%-12s %d inputs\n", target.name, files);
     if (files == 0) {
       std::fprintf(stderr, "fuzz_replay: no inputs for %s\n", target.name);
       return 1;

@@ -1,0 +1,141 @@
+// A client that says anything to a server in the middle of a round. Chunks are frames as they are (kind 0), frames with
+// the right session and number (1), and answers whose announcement is right (2).
+#include <google/protobuf/stubs/logging.h>
+
+#include <cmath>
+#include <thread>
+
+#include "feroma/algorithms/registry.h"
+#include "feroma/core/settings.h"
+#include "feroma/runtime/server_context.h"
+#include "fuzz/chunks.h"
+#include "fuzz/guard.h"
+#include "fuzz/tiny_model.h"
+#include "net/hub.h"
+
+namespace {
+
+namespace v1 = feroma::v1;
+using feroma::fuzz::Chunk;
+using feroma::fuzz::tiny_model;
+
+std::unique_ptr<feroma::Algorithm> fedavg() {
+  feroma::Problems problems;
+  feroma::SettingsReader reader(feroma::parse_settings("[[algorithm]]\nname = 'fedavg'", "fuzz"), problems);
+  std::unique_ptr<feroma::Algorithm> algorithm = feroma::plan_algorithm(reader, "algorithm.0", problems).make();
+  feroma::ServerContext context;
+  context.model = feroma::fuzz::tiny_spec();
+  context.initial = tiny_model();
+  context.rounds = 3;
+  feroma::prepare(*algorithm, context);
+  return algorithm;
+}
+
+feroma::ServerOptions options() {
+  feroma::ServerOptions options;
+  options.min_answers = 1;
+  return options;
+}
+
+bool is_finite(const feroma::ClientOutcome& outcome) {
+  const auto* answer = std::get_if<feroma::ClientAnswer>(&outcome.answer);
+  return answer == nullptr || std::ranges::all_of(answer->message.model("model")->values(),
+                                                  [](float value) { return std::isfinite(value); });
+}
+
+/// A server with one round going on, and the connection of one client.
+class Conversation {
+ public:
+  Conversation() {
+    session_ = hub_.connect({"fuzz", std::nullopt, ""}, [] {});
+    round_ = std::jthread([this] {
+      static const std::unique_ptr<feroma::Algorithm> algorithm = fedavg();
+      try {
+        const std::array asked{feroma::ClientId{0}};
+        for (const auto& [client, outcome] : hub_.exchange(*algorithm, 1, 0, asked)) {
+          feroma::fuzz::expect(is_finite(outcome), "what counts is finite");
+        }
+      } catch (const feroma::Error&) {
+        // nobody answered
+      }
+    });
+  }
+  ~Conversation() {
+    stop_ = true;
+    session_->disconnected();
+  }
+
+  void hear(const Chunk& chunk) {
+    if (chunk.kind % 3 == 2) {
+      answer(chunk.bytes);
+    } else {
+      v1::ClientFrame frame;
+      if (!frame.ParseFromArray(chunk.bytes.data(), static_cast<int>(chunk.bytes.size()))) {
+        return;  // gRPC ends the stream
+      }
+      chunk.kind % 3 == 0 ? session_->receive(frame) : say(frame);
+    }
+    read();
+  }
+
+ private:
+  void say(v1::ClientFrame frame) {
+    frame.set_session(nonce_);
+    frame.set_counter(++counter_);
+    session_->receive(frame);
+  }
+
+  void answer(std::span<const std::byte> bytes) {
+    v1::ClientFrame head;
+    head.mutable_answer()->set_round(task_.round());
+    head.mutable_answer()->set_phase(task_.phase());
+    head.mutable_answer()->set_task(task_.digest());
+    head.mutable_answer()->set_size(bytes.size());
+    head.mutable_answer()->set_digest(feroma::net::digest_of(bytes));
+    say(head);
+    if (!bytes.empty()) {
+      v1::ClientFrame piece;
+      piece.mutable_piece()->set_data(bytes.data(), bytes.size());
+      say(piece);
+    }
+  }
+
+  /// Reads what the server says. Who is welcome is given a task by the round's own thread, which may take a moment.
+  void read() {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    do {
+      while (std::optional<v1::ServerFrame> frame = session_->next()) {
+        session_->wrote();
+        nonce_ = frame->session();
+        if (frame->has_task()) {
+          task_ = frame->task();
+        }
+      }
+      std::this_thread::yield();
+    } while (session_->client() == feroma::ClientId{0} && task_.digest().empty() && !session_->closing() && !waited_ &&
+             std::chrono::steady_clock::now() < until);
+    waited_ = session_->client().has_value();
+  }
+
+  std::atomic<bool> stop_ = false;
+  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4}, options(), {}, stop_};
+  std::shared_ptr<feroma::net::Session> session_;
+  std::string nonce_;
+  std::uint64_t counter_ = 0;
+  bool waited_ = false;
+  v1::Task task_;
+  std::jthread round_;  // last: it ends before what it works on
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  google::protobuf::SetLogHandler(nullptr);  // it writes about every text that is none
+  feroma::fuzz::Chunks chunks(feroma::fuzz::bytes_of(data, size));
+  return feroma::fuzz::guarded([&] {
+    Conversation conversation;
+    while (const std::optional<Chunk> chunk = chunks.next()) {
+      conversation.hear(*chunk);
+    }
+  });
+}

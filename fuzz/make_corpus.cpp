@@ -1,0 +1,277 @@
+// Writes the first inputs of the targets whose formats are binary; found ones are added by hand.
+//   fuzz_corpus CORPUS
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "feroma/core/files.h"
+#include "feroma/net/codec.h"
+#include "feroma/store/checkpoint.h"
+#include "feroma/store/index.h"
+#include "feroma/store/journal.h"
+#include "feroma/store/safetensors.h"
+#include "feroma/v1/federation.pb.h"
+#include "fuzz/scratch.h"
+#include "fuzz/tiny_model.h"
+#include "net/client_state.h"
+#include "privacy/ledger_text.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace v1 = feroma::v1;
+using feroma::fuzz::scratch;
+using feroma::fuzz::tiny_model;
+
+fs::path corpus;
+
+void write(const std::string& target, const std::string& name, std::span<const std::byte> bytes) {
+  fs::create_directories(corpus / target);
+  std::ofstream out(corpus / target / name, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+void write(const std::string& target, const std::string& name, std::string_view text) {
+  write(target, name, std::as_bytes(std::span(text)));
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string chunk(int kind, std::string_view bytes) {
+  std::string chunk{static_cast<char>(kind), static_cast<char>(bytes.size() & 0xff),
+                    static_cast<char>(bytes.size() >> 8)};
+  chunk += bytes;
+  return chunk;
+}
+template <class Frame>
+std::string chunk(int kind, const Frame& frame) requires std::derived_from<Frame, google::protobuf::Message> {
+  return chunk(kind, frame.SerializeAsString());
+}
+
+// ---- hellos ----
+
+std::string counted(std::size_t width, std::string_view bytes) {
+  std::string result;
+  for (std::size_t i = width; i-- > 0;) {
+    result.push_back(static_cast<char>(bytes.size() >> (8 * i) & 0xff));
+  }
+  return result.append(bytes);
+}
+
+std::string hello(std::string_view extensions) {
+  std::string body = "\x03\x03" + std::string(32, 'r') + counted(1, std::string(32, 's')) +
+                     counted(2, std::string_view("\x13\x01\x13\x02", 4)) + counted(1, std::string_view("\0", 1));
+  if (!extensions.empty()) {
+    body += counted(2, extensions);
+  }
+  return "\x01" + counted(3, body);
+}
+
+std::string records(std::string_view message, std::size_t most) {
+  std::string all;
+  while (!message.empty()) {
+    all += "\x16\x03\x01" + counted(2, message.substr(0, most));
+    message.remove_prefix(std::min(most, message.size()));
+  }
+  return all;
+}
+
+void hellos() {
+  const std::string groups = std::string("\0\x0a", 2) + counted(2, counted(2, std::string_view("\0\x1d", 2)));
+  const std::string versions = std::string("\0\x2b", 2) + counted(2, counted(1, "\x03\x04\x03\x03"));
+  const std::string older = std::string("\0\x2b", 2) + counted(2, counted(1, "\x03\x03"));
+  write("client_hello", "tls13", records(hello(groups + versions), 1000));
+  write("client_hello", "pieces", records(hello(groups + versions), 7));
+  write("client_hello", "tls12", records(hello(groups), 1000));
+  write("client_hello", "offers_tls12", records(hello(older), 1000));
+  write("client_hello", "twice", records(hello(versions + older), 1000));
+  write("client_hello", "ssl3", records(hello(""), 1000));
+  write("client_hello", "ssl2", std::string_view("\x80\x2e\x01\0\x02\0\x15\0\0\0\x10", 11));
+  write("client_hello", "http2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  write("client_hello", "alert", std::string_view("\x15\x03\x01\0\x02\x02\x46", 7));
+}
+
+// ---- messages and frames ----
+
+feroma::Bytes message() {
+  return encode_message(
+      {{{"floats", feroma::Floats{0, 1.5F, -2}}, {"model", tiny_model()}, {"num_examples", feroma::Ints{7}}}},
+      tiny_model()->layout());
+}
+
+void messages() {
+  write("message", "all", message());
+  write("message", "empty", encode_message({}, tiny_model()->layout()));
+  write("message", "shared", encode_message({{{"a", tiny_model()}, {"b", tiny_model()}}}, tiny_model()->layout()));
+  write("message", "null", encode_message({{{"none", feroma::ParametersPtr()}}}, tiny_model()->layout()));
+}
+
+void client_frames() {
+  v1::ClientFrame hello;
+  hello.mutable_hello()->set_protocol(1);
+  hello.mutable_hello()->set_software("feroma");
+  v1::ClientFrame beat;
+  beat.mutable_beat()->set_echo(5);
+  v1::ClientFrame goodbye;
+  goodbye.mutable_goodbye()->set_text("enough");
+  v1::ClientFrame failed;
+  failed.mutable_answer()->set_round(1);
+  failed.mutable_answer()->set_failed("no data");
+  v1::ClientFrame large;
+  large.mutable_answer()->set_size(std::uint64_t{1} << 62);
+  v1::ClientFrame reported;
+  reported.mutable_answer()->set_size(3);
+  reported.mutable_answer()->mutable_telemetry()->set_num_examples(7);
+  reported.mutable_answer()->mutable_telemetry()->mutable_before()->set_accuracy(50);
+  v1::ClientFrame piece;
+  piece.mutable_piece()->set_data("abc");
+  v1::ClientFrame visit = hello;
+  visit.mutable_hello()->mutable_visit()->set_candidates(3);
+  const std::string begin = chunk(1, hello);
+  const std::string answer = chunk(
+      2,
+      text_of(encode_message({{{"model", tiny_model()}, {"num_examples", feroma::Ints{7}}}}, tiny_model()->layout())));
+  write("client_frame", "answer", begin + chunk(1, beat) + answer + answer + chunk(1, goodbye));
+  write("client_frame", "failed", begin + chunk(1, failed) + chunk(1, beat));
+  write("client_frame", "other_message", begin + chunk(2, text_of(message())) + answer);
+  write("client_frame", "large", begin + chunk(1, large));
+  write("client_frame", "pieces", begin + chunk(1, reported) + chunk(1, piece) + chunk(1, piece));
+  write("client_frame", "replayed", begin + chunk(0, beat));
+  write("client_frame", "visit", chunk(1, visit) + chunk(1, beat));
+  write("client_frame", "no_hello", chunk(1, beat));
+}
+
+void server_frames() {
+  v1::ServerFrame committed;
+  committed.mutable_committed()->set_round(1);
+  v1::ServerFrame verdict;
+  verdict.mutable_verdict()->set_reason(v1::UNBELIEVABLE);
+  verdict.mutable_verdict()->set_text("why");
+  v1::ServerFrame goodbye;
+  goodbye.mutable_goodbye()->set_reason(v1::FINISHED);
+  v1::ServerFrame task;
+  task.mutable_task()->set_round(2);
+  task.mutable_task()->set_size(3);
+  v1::ServerFrame piece;
+  piece.mutable_piece()->set_data("abc");
+  v1::Welcome welcome;
+  welcome.set_committed(3);
+  welcome.set_id(1);
+  const std::string trained = chunk(3, "");
+  write("server_frame", "round", trained + chunk(1, verdict) + chunk(1, committed) + chunk(1, goodbye));
+  write("server_frame", "again", trained + trained + chunk(3, std::string("\0\0\xc0\x7f", 4)));
+  write("server_frame", "no_message", chunk(2, "abc") + chunk(1, committed));
+  write("server_frame", "other_digest", chunk(1, task) + chunk(1, piece) + chunk(1, committed));
+  write("server_frame", "replayed", chunk(1, committed) + chunk(0, committed));
+  write("server_frame", "welcome", chunk(4, welcome) + trained);
+}
+
+// ---- files ----
+
+void files() {
+  const std::map<std::string, std::string> about{{"algorithm", "fedavg"}};
+  write("safetensors", "model", safetensors_bytes(*tiny_model(), about));
+  std::string lies = text_of(safetensors_bytes(*tiny_model(), {}));
+  lies.replace(0, 8, std::string_view("\xff\xff\xff\xff\xff\xff\xff\x7f", 8));
+  write("safetensors", "lying", lies);
+  {
+    const fs::path path = scratch().folder() / "journal";
+    feroma::Journal journal(path);
+    journal.append(std::as_bytes(std::span(std::string_view("first"))));
+    journal.append({});
+    journal.append(std::as_bytes(std::span(std::string_view("third"))));
+    const feroma::Bytes whole = feroma::read_file(path);
+    write("journal", "three", whole);
+    write("journal", "cut", std::span(whole).first(whole.size() - 3));
+    write("journal", "empty", std::span(whole).first(8));
+  }
+  {
+    const fs::path path = scratch().folder() / "store.db";
+    feroma::StoreIndex index(path, feroma::StoreIndex::Mode::create);
+    feroma::StoreEntry entry;
+    entry.algorithm = "feroma";
+    entry.client = feroma::ClientId{1};
+    entry.round = 2;
+    entry.model_file = "models/a.safetensors";
+    entry.profile = {1, 2, 3};
+    index.insert(std::span(&entry, 1));
+    write("store_index", "one", feroma::read_file(path));
+  }
+  write("store_index", "foreign", "SQLite format 2\n");
+}
+
+void states() {
+  feroma::ArchiveWriter job;
+  job.put<std::uint8_t>(1);
+  job.put(std::string_view("job"));
+  job.put(std::string_view("[scenario]\n"));
+  feroma::ArchiveWriter started;
+  started.put<std::uint8_t>(2);
+  started.put<std::int32_t>(1);
+  started.put(std::vector<std::uint32_t>{0, 3});
+  feroma::ArchiveWriter state;
+  feroma::ModelWriter models(state);
+  models.put(feroma::Message{{{"model", tiny_model()}}});
+  models.put(tiny_model());
+  const std::string begin = chunk(0, text_of(job.bytes())) + chunk(0, text_of(started.bytes()));
+  write("round_log", "started", begin);
+  write("round_log", "finished", begin + chunk(1, text_of(state.bytes())));
+  write("round_log", "later", begin + chunk(1, "") + chunk(3, text_of(state.bytes())));
+  write("round_log", "back", begin + chunk(3, "") + chunk(1, ""));
+
+  const fs::path folder = scratch().folder();
+  feroma::net::ClientState client(folder, tiny_model()->shared_layout(), "job");
+  feroma::ClientMemory memory;
+  memory.state = {{{"model", tiny_model()}, {"seen", feroma::Ints{3}}}};
+  memory.window = 1;
+  client.keep({1, 0, "task", message(), "", {}, memory});
+  client.keep({1, 1, "other", {}, "failed", {}, memory});
+  write("client_state", "steps", "\x01" + text_of(feroma::read_checkpoint(folder / "client.state")));
+  write("client_state", "file", std::string(1, '\0') + text_of(feroma::read_file(folder / "client.state")));
+  client.commit(1, {1, 2});
+  write("client_state", "finished", "\x01" + text_of(feroma::read_checkpoint(folder / "client.state")));
+}
+
+void texts() {
+  std::string check;
+  const std::string digest(64, 'a');
+  std::string ledger = feroma::write_line({1, {"profile", "job", 1, 2}, {0.5, std::nullopt}, digest, 0.5}, "", check);
+  ledger += feroma::write_line({2, {"bounds", "job", 2, 2}, {0.25, 0.75}, digest, 0.75}, std::string(check), check);
+  write("ledger", "two", ledger);
+  write("ledger", "cut", std::string_view(ledger).substr(0, ledger.size() - 5));
+  // The checksums of these are put right by the target.
+  write("ledger", "line", "1 profile job 1 2 0.5 - " + digest + " 0.5");
+  write("ledger", "lines",
+        "1 profile job 1 2 0.5 0.1 " + digest + " 0.5\n2 profile job 1 3 1e-3 - " + digest + " 0.501\n");
+  write("ledger", "not_a_number", "1 profile job 1 2 nan - " + digest + " nan");
+  const std::string list =
+      "# clients\n0 hospital-a " + digest + "\n7 hospital.b " + std::string(64, 'b') + " revoked # left\n";
+  write("client_list", "two", list);
+  write("client_list", "twice", "0 a " + digest + "\n1 a " + std::string(64, '0') + "\n");
+  write("client_list", "short", "0 a abc\n");
+  write("client_list", "large_id", "4294967296 a " + digest + "\n");
+  write("client_list", "no_end",
+        std::string_view("0 a\0b "
+                         "\r\n\t 1",
+                         10));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: fuzz_corpus CORPUS\n");
+    return 2;
+  }
+  corpus = argv[1];
+  hellos();
+  messages();
+  client_frames();
+  server_frames();
+  files();
+  states();
+  texts();
+  return 0;
+}
