@@ -1,6 +1,7 @@
 #include "feroma/net/server.h"
 
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -74,6 +75,8 @@ void serve(ServerArguments arguments) {
                round.clients.size(), round.dropped.size(), round.accuracy_before, round.accuracy_after, round.seconds);
     std::fflush(stdout);
   };
+  // Models come and go by the hundred: what is freed is to be the system's again, not one thread's store.
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   const std::atomic<bool>& stop = stop_on_interrupt();
   plan.drain = &drain_on_terminate();
   FederationServer server(plan, arguments.listen, stop);

@@ -264,20 +264,20 @@ void Hub::pause(double seconds) {
   } while (Clock::now() < until);
 }
 
-void Hub::tell_tasks(const Phase& phase, std::set<std::shared_ptr<Session>>& told) {
+void Hub::tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told) {
   // Sessions are told without the lock: they may report back at once.
-  std::vector<std::pair<std::shared_ptr<Session>, const Assignment*>> tell;
+  std::vector<std::pair<std::shared_ptr<Session>, ClientId>> tell;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [client, assignment] : phase.tasks()) {
+    for (const ClientId client : phase.clients()) {
       const auto session = sessions_.find(client);
       if (session != sessions_.end() && !phase.has_answered(client) && told.insert(session->second).second) {
-        tell.emplace_back(session->second, &assignment);
+        tell.emplace_back(session->second, client);
       }
     }
   }
-  for (const auto& [session, assignment] : tell) {
-    give(*session, *assignment);
+  for (const auto& [session, client] : tell) {
+    give(*session, phase.task_of(client));
   }
 }
 

@@ -106,7 +106,7 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] ClientId identity(const Session& session, const v1::Hello& hello) const;
   void check_hello(const v1::Hello& hello) const;
   /// Gives those their tasks who are there and have not been given them.
-  void tell_tasks(const Phase& phase, std::set<std::shared_ptr<Session>>& told);
+  void tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told);
   void await_answers(Phase& phase);
   enum class Waiting { in_round, between_rounds };
   void wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Waiting waiting = Waiting::between_rounds);

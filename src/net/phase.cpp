@@ -19,12 +19,26 @@ v1::Verdict verdict_on(const v1::Answer& head, v1::Reason reason, const std::str
 
 Phase::Phase(const Algorithm& algorithm, Round round, int phase, std::span<const ClientId> participants, Rules rules)
     : algorithm_(algorithm), round_(round), phase_(phase), rules_(std::move(rules)) {
-  const int task = algorithm.task(round, phase);
   for (const ClientId client : participants) {
-    Assignment& assignment = tasks_[client] =
-        make_assignment(round, phase, encode_message(algorithm.downlink(round, phase, client), *rules_.layout));
-    assignment.task.set_task(task);
+    tasks_[client] = {};
   }
+}
+
+std::vector<ClientId> Phase::clients() const {
+  std::vector<ClientId> clients;
+  for (const auto& [client, task] : tasks_) {
+    clients.push_back(client);
+  }
+  return clients;
+}
+
+Assignment Phase::task_of(ClientId client) {
+  Assignment assignment =
+      make_assignment(round_, phase_, encode_message(algorithm_.downlink(round_, phase_, client), *rules_.layout));
+  assignment.task.set_task(algorithm_.task(round_, phase_));
+  const std::lock_guard lock(mutex_);
+  tasks_.at(client) = {assignment.parcel.digest, static_cast<std::int64_t>(assignment.parcel.bytes->size())};
+  return assignment;
 }
 
 bool Phase::has_answered(ClientId client) const {
@@ -43,7 +57,7 @@ std::optional<v1::Verdict> Phase::objection(ClientId client, const v1::Answer& h
     return verdict_on(head, v1::LATE, "the round went on without it");
   }
   const auto task = tasks_.find(client);
-  if (task == tasks_.end() || task->second.task.digest() != head.task()) {
+  if (task == tasks_.end() || head.task().empty() || task->second.digest != head.task()) {
     return verdict_on(head, v1::UNASKED, "no such task was given to this client");
   }
   const auto counted = digests_.find(client);
@@ -93,8 +107,8 @@ v1::Verdict Phase::count(ClientId client, const v1::Answer& head, ClientOutcome 
   if (const std::optional<v1::Verdict> no = objection(client, head)) {
     return *no;
   }
-  outcome.bytes_down = static_cast<std::int64_t>(tasks_.at(client).parcel.bytes->size());
   const std::lock_guard lock(mutex_);
+  outcome.bytes_down = tasks_.at(client).size;
   const bool is_first = digests_.emplace(client, head.digest()).second;
   if (!is_first) {
     return verdict_on(head, v1::CONFLICT, "another answer to the same task was counted before");

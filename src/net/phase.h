@@ -23,12 +23,14 @@ class Phase {
     Clock::duration longest{};  ///< for all
   };
 
-  /// Makes what each participant is asked.
   Phase(const Algorithm& algorithm, Round round, int phase, std::span<const ClientId> participants, Rules rules);
 
   [[nodiscard]] Round round() const { return round_; }
   [[nodiscard]] int number() const { return phase_; }
-  [[nodiscard]] const std::map<ClientId, Assignment>& tasks() const { return tasks_; }
+  [[nodiscard]] std::vector<ClientId> clients() const;
+  /// What a client is asked: always the same bytes, made anew each time, because those of all clients at once would take
+  /// as much memory as their models.
+  [[nodiscard]] Assignment task_of(ClientId client);
   [[nodiscard]] bool has_answered(ClientId client) const;
   [[nodiscard]] std::size_t answered() const;
 
@@ -51,7 +53,11 @@ class Phase {
   const int phase_;
   const Rules rules_;
   const Clock::time_point began_ = Clock::now();
-  std::map<ClientId, Assignment> tasks_;
+  struct Task {
+    std::string digest;  ///< empty until it was first given
+    std::int64_t size = 0;
+  };
+  std::map<ClientId, Task> tasks_;
   /// Held while an answer is judged: the algorithm must not change meanwhile.
   std::shared_mutex judging_;
   mutable std::mutex mutex_;
