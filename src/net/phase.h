@@ -28,8 +28,8 @@ class Phase {
   [[nodiscard]] Round round() const { return round_; }
   [[nodiscard]] int number() const { return phase_; }
   [[nodiscard]] std::vector<ClientId> clients() const;
-  /// What a client is asked: always the same bytes, made anew each time, because those of all clients at once would take
-  /// as much memory as their models.
+  /// What a client is asked: always the same bytes, made anew each time, because those of all clients at once would
+  /// take as much memory as their models.
   [[nodiscard]] Assignment task_of(ClientId client);
   [[nodiscard]] bool has_answered(ClientId client) const;
   [[nodiscard]] std::size_t answered() const;
