@@ -1,0 +1,94 @@
+// A federation's server that dies where a test wants it to, or whose disk fails.
+//   fault_server CONFIG --state FOLDER --port N [--kill POINT:N] [--power-loss names|everything] [--fail KIND:N]
+//                [--points FILE]
+#include <fmt/core.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/core/log.h"
+#include "feroma/net/server.h"
+#include "tests/faults/arguments.h"
+#include "tests/faults/injector.h"
+
+namespace feroma::faults {
+namespace {
+
+Injector::Options injector_options(const Arguments& arguments, const std::filesystem::path& state) {
+  Injector::Options options;
+  options.state = state;
+  options.survivors = state.string() + ".survivors";
+  if (const auto kill = arguments.find("--kill")) {
+    options.kill = parse_kill(*kill);
+  }
+  if (const auto fail = arguments.find("--fail")) {
+    options.failure = parse_failure(*fail);
+  }
+  if (const auto loss = arguments.find("--power-loss")) {
+    options.power_loss = *loss == "names" ? PowerLoss::names_kept : PowerLoss::everything_lost;
+  }
+  return options;
+}
+
+void write_counts(const Injector& injector, const std::string& file) {
+  std::ofstream out(file);
+  for (const auto& [point, count] : injector.counts()) {
+    out << point << ' ' << count << '\n';
+  }
+}
+
+void serve(const Arguments& arguments) {
+  const std::string config = arguments.require("CONFIG");
+  FederationPlan plan = read_federation_plan(parse_settings(read_text(config), config));
+  plan.state = arguments.require("--state");
+  plan.round_finished = [](const RoundRecord& round, int) {
+    fmt::print("round {} seconds {:.4f} clients {} dropped {} accuracy {:.3f}\n", round.round, round.seconds,
+               round.clients.size(), round.dropped.size(), round.accuracy_after);
+    std::fflush(stdout);
+  };
+  const std::atomic<bool> stop = false;
+  FederationServer server(plan, {"127.0.0.1:" + arguments.require("--port"), {}}, stop);
+  fmt::print("listening {}\n", server.port());
+  std::fflush(stdout);
+  server.run();
+}
+
+int run(int argc, char** argv) {
+  const Arguments arguments(argc, argv);
+  Injector injector(injector_options(arguments, arguments.require("--state")));
+  log::set_sink([](const log::Entry& entry) {
+    if (entry.severity != log::Severity::debug) {
+      fmt::print(stderr, "{}\n", entry.message);
+    }
+  });
+  install_fault_hook(&injector);
+  int code = 0;
+  try {
+    serve(arguments);
+  } catch (const Error& error) {
+    fmt::print(stderr, "fault_server: {}\n", error.what());
+    code = exit_code(error.code());
+  }
+  install_fault_hook(nullptr);
+  if (const auto file = arguments.find("--points")) {
+    write_counts(injector, *file);
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace feroma::faults
+
+int main(int argc, char** argv) {
+  try {
+    return feroma::faults::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fault_server: {}\n", error.what());
+    return 1;
+  }
+}

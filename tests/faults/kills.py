@@ -1,0 +1,142 @@
+"""F1: a server that is killed at every named point and at random times, and loses what it had not synced (F2 in part)."""
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from federation import FEROMA, PRIVATE, SCAFFOLD, Federation
+
+# Points that a server passes only when it is started again, or when somebody asks for a model.
+ELSEWHERE = {"file.truncate": 3, "file.truncated": 3, "hub.visitor_asked": 2}
+# Points at the end of a federation: nothing can follow them but each other.
+LATE = ("results.", "index.", "hub.goodbye_said")
+# What matters to a disk that forgets.
+ON_DISK = ("commit.", "journal.", "announce.", "round.committed", "file.", "folder.", "results.", "index.")
+KILLS_PER_CHAIN = 9
+TRIES = 4
+WORKERS = 3  # a federation mostly waits
+
+
+@dataclass(frozen=True)
+class Kill:
+    point: str = ""
+    passing: int = 1
+    power_loss: str = ""  # names, everything
+    seconds: float = 0  # without a point
+    tries: int = 0
+
+    def arguments(self):
+        if not self.point:
+            return []
+        return ["--kill", f"{self.point}:{self.passing}"] + (["--power-loss", self.power_loss] if self.power_loss else [])
+
+    def late(self):
+        return self.point.startswith(LATE)
+
+    def __str__(self):
+        where = f"{self.point}:{self.passing}" if self.point else f"{self.seconds:.3f} s"
+        return where + (f", power lost, {self.power_loss}" if self.power_loss else "")
+
+
+def undisturbed(context, name, **how):
+    """A run that nobody disturbs, and how often it passed each point."""
+    federation = Federation(context.binaries, context.folder / f"reference-{name}", **how)
+    federation.start_clients()
+    points = federation.folder / "points"
+    code = federation.live("--points", points)
+    problems = federation.end_clients() + federation.check()
+    if code != 0 or problems:
+        raise RuntimeError(f"the undisturbed run failed ({code}): {problems} {federation.last_errors()}")
+    counts = {point: int(count) for point, count in (line.split() for line in points.read_text().splitlines())}
+    return federation, counts
+
+
+def play(context, name, kills, reference, **how):
+    """One federation whose server is killed again and again; returns problems, and kills that came too late."""
+    federation = Federation(context.binaries, context.folder / name, **how)
+    federation.start_clients(visits=any(kill.point == "hub.visitor_asked" for kill in kills))
+    problems, left, code, done = [], [], None, 0
+    for number, kill in enumerate(kills):
+        code = federation.live(*kill.arguments(), kill_after=None if kill.point else kill.seconds, how=str(kill))
+        if code == 0:
+            left = kills[number:]
+            break
+        if code != -9:
+            problems.append(f"I5: life {number} ({kill}) ended with {code}: {federation.last_errors()}")
+            break
+        done += 1
+    else:
+        code = federation.live()
+        if code != 0:
+            problems.append(f"I5: the last life ended with {code}: {federation.last_errors()}")
+    if problems:
+        federation.abandon()
+    else:
+        problems += federation.end_clients()
+        problems += federation.check(reference)
+    context.finished(federation, problems)
+    return problems, left, done
+
+
+def batches(kills):
+    early = [kill for kill in kills if not kill.late()]
+    late = [kill for kill in kills if kill.late()]
+    chains = [early[i:i + KILLS_PER_CHAIN] for i in range(0, len(early), KILLS_PER_CHAIN)] or [[]]
+    for kill, chain in zip(late, itertools.cycle(chains)):
+        chain.append(kill)
+    return [chain for chain in chains if chain]
+
+
+def play_all(context, name, kills, reference, **how):
+    """Every kill in some federation; returns how many there were."""
+    total, waiting, turn = 0, list(kills), 0
+    with ThreadPoolExecutor(WORKERS) as pool:
+        while waiting:
+            chains = batches(waiting)
+            results = pool.map(lambda item: play(context, f"{name}-{turn}-{item[0]}", item[1], reference, **how),
+                               enumerate(chains))
+            waiting, turn = [], turn + 1
+            for problems, left, done in results:
+                context.problems += problems
+                total += done
+                waiting += [replace(kill, passing=max(1, kill.passing // 2), seconds=kill.seconds / 2, tries=kill.tries + 1)
+                            for kill in left]
+            for kill in waiting:
+                if kill.tries >= TRIES:
+                    context.problems.append(f"{name}: {kill} was never reached: is the point still there?")
+            waiting = [kill for kill in waiting if kill.tries < TRIES]
+            if context.problems:
+                break
+    return total
+
+
+def at_points(context, counts, times, power_loss=""):
+    """So many kills at each point, at passings that a life of a few rounds reaches."""
+    kills = []
+    for point, count in sorted({**counts, **ELSEWHERE}.items()):
+        if power_loss and not point.startswith(ON_DISK):
+            continue
+        most = 1 if point.startswith(LATE) else max(1, count // 6)
+        kills += [Kill(point, context.random.randint(1, most), power_loss) for _ in range(times)]
+    context.random.shuffle(kills)
+    return kills
+
+
+def run(context):
+    repetitions, random_kills = (25, 1000) if context.long else (1, 50)
+    federation, counts = undisturbed(context, "feroma", algorithm=FEROMA)
+    named = len({**counts, **ELSEWHERE})
+    context.require(named >= 25, f"at least 25 named points, got {named}")
+    killed = play_all(context, "point", at_points(context, counts, repetitions), federation.state)
+    at_random = [Kill(seconds=context.random.uniform(0, 0.8)) for _ in range(random_kills)]
+    killed_at_random = play_all(context, "random", at_random, federation.state)
+    lost = 0
+    for loss in ("everything", "names"):
+        kills = at_points(context, counts, 5 if context.long else 1, loss)
+        lost += play_all(context, f"power-{loss}", kills if context.long else kills[:12], federation.state)
+    # Methods with memory at their clients, and clients under a privacy budget.
+    scaffold, counts = undisturbed(context, "scaffold", algorithm=SCAFFOLD)
+    few = [kill for kill in at_points(context, counts, 1) if kill.point.startswith(("hub.", "round.", "announce."))]
+    killed += play_all(context, "scaffold", few, scaffold.state, algorithm=SCAFFOLD)
+    private = [Kill(seconds=context.random.uniform(0, 0.8)) for _ in range(100 if context.long else 8)]
+    killed_at_random += play_all(context, "private", private, None, extra=PRIVATE)
+    context.note(f"{named} points, {killed} kills at them, {killed_at_random} at random times, {lost} power losses")

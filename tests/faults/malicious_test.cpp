@@ -1,0 +1,98 @@
+// F9: a fifth of the clients send models that no training gives.
+#include <limits>
+
+#include "tests/faults/tampering_link.h"
+#include "tests/faults/tiny_federation.h"
+
+namespace feroma::faults {
+namespace {
+
+constexpr std::uint32_t kClients = 20;
+constexpr std::uint32_t kLiars = 4;  ///< the first ones
+constexpr const char* kAlgorithm =
+    "name = 'feroma'\nwarmup_rounds = 2\nprofile.dimensions = 6\nmapping.norm_limit = 5.0";
+
+/// Makes a lie of what was sent and what was trained.
+using Lie = std::function<float(float sent, float trained)>;
+
+const std::vector<std::pair<std::string, Lie>>& lies() {
+  static const std::vector<std::pair<std::string, Lie>> all{
+      {"nan", [](float, float) { return std::numeric_limits<float>::quiet_NaN(); }},
+      {"infinity", [](float, float) { return std::numeric_limits<float>::infinity(); }},
+      {"1e30", [](float, float) { return 1e30F; }},
+      {"denormals", [](float, float) { return std::numeric_limits<float>::denorm_min(); }},
+      {"constant", [](float, float) { return 0.5F; }},
+      {"flipped a hundred times", [](float sent, float trained) { return sent - 100 * (trained - sent); }},
+  };
+  return all;
+}
+
+TamperingLink::Tamper telling(const Lie& lie) {
+  return [lie](const TamperingLink::Subject&, const Message& received, Message& answer) {
+    if (!answer.has("model") || !received.has("model")) {
+      return;  // a profile
+    }
+    Parameters model = answer.model("model")->clone();
+    const ParametersPtr sent = received.model("model");
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      model.values()[i] = lie(sent->values()[i], model.values()[i]);
+    }
+    answer.values["model"] = share(std::move(model));
+  };
+}
+
+class Malicious : public TinyFederation {
+ protected:
+  Malicious() { rows = 60; }
+
+  static double honest_accuracy(const RoundRecord& last) {
+    double sum = 0;
+    double count = 0;
+    for (const ClientRecord& client : last.clients) {
+      if (client.client >= kLiars) {
+        sum += client.accuracy_after;
+        count += 1;
+      }
+    }
+    EXPECT_EQ(count, kClients - kLiars);
+    return sum / count;
+  }
+
+  /// What honest clients get without the others.
+  double usual() {
+    FederationPlan without = plan(kClients, kRounds, kAlgorithm, "without");
+    without.server.min_clients = kClients - kLiars;
+    return honest_accuracy(play(without, first(kClients, kLiars)));
+  }
+
+  void expect_harmless(const std::string& name, const Lie& lie, double usual) {
+    FederationPlan todo = plan(kClients, kRounds, kAlgorithm, name);
+    const auto layout = make_layout(todo.experiment.model(todo.input, todo.classes));
+    std::size_t refused = 0;
+    todo.round_finished = [&](const RoundRecord& record, int) { refused += record.dropped.size(); };
+    const RoundRecord last = play(todo, first(kClients), [&](Hub& hub, std::uint32_t id, int) {
+      return id < kLiars ? std::unique_ptr<ServerLink>(std::make_unique<TamperingLink>(hub, id, layout, telling(lie)))
+                         : std::make_unique<Pipe>(hub);
+    });
+    EXPECT_EQ(refused, kLiars * kRounds) << name << ": every lie is refused";
+    for (const DroppedRecord& dropped : last.dropped) {
+      EXPECT_LT(dropped.client, kLiars) << name;
+      EXPECT_NE(dropped.reason.find(fmt::format("client {}'s", dropped.client)), std::string::npos) << dropped.reason;
+    }
+    EXPECT_TRUE(all_finite(todo)) << name;
+    EXPECT_NEAR(honest_accuracy(last), usual, 1) << name;
+  }
+
+  static constexpr int kRounds = 5;
+};
+
+TEST_F(Malicious, ModelsThatNoTrainingGivesDoNoHarm) {
+  const double without = usual();
+  EXPECT_GT(without, 60) << "nothing was learned";
+  for (const auto& [name, lie] : lies()) {
+    expect_harmless(name, lie, without);
+  }
+}
+
+}  // namespace
+}  // namespace feroma::faults

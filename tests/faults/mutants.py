@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Breaks the federation in nine ways, one at a time, and expects the fault suite to notice each.
+
+  tests/faults/mutants.py BUILD_FOLDER [WORD]    after fault_server, fault_client and faults_tests were built there;
+                                                 with a word only the mutants that have it in their name
+"""
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+COMMITS = "commits"  # a scenario of faults.py; otherwise a filter of faults_tests
+
+
+@dataclass
+class Mutant:
+    name: str
+    source: str
+    changes: list  # (old, new), each old text exactly once
+    program: str
+    tests: str
+
+
+LATER = """  std::vector<Bytes> later;
+  std::set<std::string> models;"""
+MUTANTS = [
+    Mutant("no fsync", "src/core/posix_file.cpp",
+           [("void PosixFile::sync() {", "void PosixFile::sync() {\n  if (!is_folder_) {\n    return;\n  }")], "fault_server", COMMITS),
+    Mutant("no folder fsync", "src/core/posix_file.cpp",
+           [("void PosixFile::sync() {", "void PosixFile::sync() {\n  if (is_folder_) {\n    return;\n  }")], "fault_server", COMMITS),
+    Mutant("commit before the models are written", "src/store/round_log.cpp",
+           [("#include <set>", '#include <set>\n#include "feroma/core/files.h"'),
+            ("  std::set<std::string> models;", LATER),
+            ("std::string digest = blobs_.put(values.bytes());",
+             "std::string digest = sha256(values.bytes());\n    later.push_back(values.bytes());"),
+            ("const std::string digest = blobs_.put(state.bytes());",
+             "const std::string digest = sha256(state.bytes());\n  later.push_back(state.bytes());"),
+            ('  fault_point("commit.appended");',
+             '  fault_point("commit.appended");\n  for (const Bytes& bytes : later) {\n    static_cast<void>(blobs_.put(bytes));\n  }\n'
+             "  blobs_.sync();")], "fault_server", COMMITS),
+    Mutant("an acknowledgement taken for durable", "src/net/agent.cpp",
+           [("if (verdict->reason() != v1::ACCEPTED && verdict->reason() != v1::DUPLICATE) {",
+             "work_->state.commit(verdict->round(), {verdict->round(), verdict->phase() + 1});\n"
+             "      if (verdict->reason() != v1::ACCEPTED && verdict->reason() != v1::DUPLICATE) {")], "fault_client", COMMITS),
+    Mutant("a duplicate counted twice", "src/net/phase.cpp",
+           [("if (counted == digests_.end()) {", "if (true) {"),
+            ("const bool is_first = digests_.emplace(client, head.digest()).second;",
+             "digests_[client] = head.digest();\n  const bool is_first = true;")], "faults_tests", "Replay.*:Corruption.*"),
+    Mutant("no check for finite values", "src/models/parameters.cpp",
+           [("bool Parameters::all_finite() const {", "bool Parameters::all_finite() const {\n  return true;")], "faults_tests",
+           "Schema.*"),
+    Mutant("an announced length that is trusted", "src/net/session.cpp",
+           [("if (head.size() > limits_.largest) {", "if (head.size() > ~std::uint64_t{0} - limits_.largest) {")], "faults_tests",
+           "Corruption.*"),
+    Mutant("a late update merged", "src/net/phase.cpp",
+           [("if (closed_ || round_ != head.round() || phase_ != head.phase()) {", "if (closed_) {")], "faults_tests", "Replay.*"),
+    # Beyond the eight: contents are synced after they have their names.
+    Mutant("what an unfinished round left is believed", "src/store/round_log.cpp", [("  blobs_.keep_only(finished);\n", "")],
+           "fault_server", COMMITS),
+]
+
+
+class Build:
+    """Builds one program with one source changed, by the build folder's own commands."""
+
+    def __init__(self, folder, work):
+        self.folder, self.work = folder, work
+        self.commands = {}
+
+    def commands_of(self, program):
+        if program not in self.commands:
+            output = subprocess.run(["ninja", "-C", self.folder, "-t", "commands", program], check=True, capture_output=True, text=True)
+            self.commands[program] = output.stdout.splitlines()
+        return self.commands[program]
+
+    def run(self, command):
+        subprocess.run(command, shell=True, check=True, cwd=self.folder, executable="/bin/bash")
+
+    def build(self, mutant, out):
+        text = (SOURCE / mutant.source).read_text()
+        for old, new in mutant.changes:
+            if text.count(old) != 1:
+                raise RuntimeError(f"{mutant.name}: \"{old}\" must be in {mutant.source} once: the mutant needs a new place")
+            text = text.replace(old, new)
+        changed, built = self.work / "mutant.cpp", self.work / "mutant.o"
+        changed.write_text(text)
+        commands = self.commands_of(mutant.program)
+        compiles = [c for c in commands if f"-c {SOURCE / mutant.source}" in c]
+        if len(compiles) != 1:
+            raise RuntimeError(f"{mutant.name}: {mutant.source} is not compiled by itself")
+        words = compiles[0].split(" ")
+        for flag, value in (("-o", built), ("-MF", self.work / "d"), ("-c", changed)):
+            words[words.index(flag) + 1] = str(value)
+        self.run(" ".join(words))
+        # Before the archive, so that the archive's own is not looked for.
+        self.run(commands[-1].replace(f"-o bin/{mutant.program}", f"-o {out} {built}", 1))
+
+
+def caught_by(mutant, folder, build):
+    """What notices the mutant; empty where nothing does."""
+    programs = build.work / "bin"
+    shutil.rmtree(programs, ignore_errors=True)
+    programs.mkdir()
+    for program in ("fault_server", "fault_client"):
+        if program != mutant.program:
+            (programs / program).symlink_to(folder / "bin" / program)
+    build.build(mutant, programs / mutant.program)
+    if mutant.tests == COMMITS:
+        command = [sys.executable, "-B", SOURCE / "tests/faults/faults.py", programs, COMMITS]
+    else:
+        command = [programs / mutant.program, "--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={mutant.tests}"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return "it hangs"
+    if result.returncode == 0:
+        return ""
+    lines = [line for line in result.stdout.splitlines() if line.startswith(("I", "[  FAILED  ]"))]
+    return lines[0][:110] if lines else f"exit code {result.returncode}"
+
+
+def main():
+    folder = Path(sys.argv[1]).resolve()
+    chosen = [mutant for mutant in MUTANTS if len(sys.argv) < 3 or sys.argv[2] in mutant.name]
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="feroma-mutants-") as work:
+        build = Build(folder, Path(work))
+        for mutant in chosen:
+            by = caught_by(mutant, folder, build)
+            missed += not by
+            print(f"caught  {mutant.name}: {by}" if by else f"MISSED  {mutant.name}", flush=True)
+    print(f"{missed} of {len(chosen)} mutants missed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
