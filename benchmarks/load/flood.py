@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Connects COUNT times to a server on this machine without saying anything, as fast as it can, and counts what happens.
+"""Connects COUNT times to a server on this machine without saying anything, as fast as it can, from 250 of the
+machine's own addresses, and counts what happens.
 
     flood.py 127.0.0.1 7443 10000
 """
@@ -12,9 +13,9 @@ host, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 assert host.startswith("127."), "only this machine"
 begin = time.monotonic()
 waiting, closed, failed = [], 0, 0
-for _ in range(count):
+for i in range(count):
     try:
-        s = socket.create_connection((host, port), timeout=5)
+        s = socket.create_connection((host, port), timeout=5, source_address=(f"127.0.1.{1 + i % 250}", 0))
         s.setblocking(False)
         waiting.append(s)
     except OSError:

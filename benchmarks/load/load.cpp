@@ -75,6 +75,7 @@ void run(const Arguments& arguments) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   const std::uint64_t lost = shared.lost;  // those that are ended now are our own doing
+  const int connected_at_the_end = shared.connected;
   const double seconds = since();
   clients.clear();
   const nlohmann::ordered_json result = {
@@ -82,6 +83,7 @@ void run(const Arguments& arguments) {
       {"seconds", seconds},
       {"all_connected_after", all_there ? nlohmann::ordered_json(*all_there) : nullptr},
       {"fewest_connected_after_that", fewest},
+      {"connected_at_the_end", connected_at_the_end},
       {"lost", lost},
       {"goodbyes", shared.goodbyes.load()},
       {"answers", shared.answers.load()},
