@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/torch_engine.h"
+#include "feroma/core/simd.h"
 #include "feroma/engine/sgd.h"
 #include "tests/engine/engine_support.h"
 #include "tests/golden_support.h"
@@ -110,9 +111,9 @@ TEST_P(ResNet9Golden, LogitsAgreeWithTheReference) {
 /**
  * The formula's smooth weights make channels nearly constant, and normalising those magnifies float32 rounding: in
  * float64 the loss is 4.62088 where the golden float32 step has 4.61849, and single gradient norms are 5 % off (34 000
- * against 35 500 for prep.0.weight). libtorch rounds like the reference and agrees to 1e-3; any other order of
- * summation can only come within that error, while statistics of the first pass stay exact. Well-conditioned weights
- * are compared with float64 above.
+ * against 35 500 for prep.0.weight). libtorch rounds like the reference, and agrees to 1e-3, where its kernels are those
+ * of the machine that made the golden numbers, which had AVX-512; any other order of summation can only come within that
+ * error, while statistics of the first pass stay exact. Well-conditioned weights are compared with float64 above.
  */
 TEST_P(ResNet9Golden, OneTrainingStepAgreesWithTheReference) {
   std::ifstream file(std::filesystem::path(FEROMA_GOLDEN_DIR) / "resnet9_one_step.json");
@@ -121,7 +122,7 @@ TEST_P(ResNet9Golden, OneTrainingStepAgreesWithTheReference) {
   std::vector<float> gradient(params.size());
   std::vector<float> velocity(params.size());
   const double loss = engine_->gradient(params, batch_, gradient);
-  const bool same_order = GetParam() == EngineKind::torch;
+  const bool same_order = GetParam() == EngineKind::torch && simd_targets().front() == SimdTarget::avx512;
   EXPECT_NEAR(loss, golden["loss"].get<double>(), same_order ? 1e-5 : 5e-3);
   sgd_step(params.values(), velocity, gradient, 0.005, 0.9);
   for (std::size_t i = 0; i < params.layout().segments.size(); ++i) {
