@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Markdown tables of benchmarks/experiments/compare beside the published figures.
 
-  benchmarks/experiments/tabulate-compare.py RESULTS_CSV KEPT_CSV [RUNS...]
+  benchmarks/experiments/tabulate-compare.py [--untimed] RESULTS_CSV KEPT_CSV [RUNS...]
 
-RESULTS_CSV holds the published figures, RUNS are folders of finished runs. Their figures are added to KEPT_CSV, and
-the tables are made from all that is kept there, so that a comparison may be measured in several sittings.
+RESULTS_CSV holds the published figures, RUNS are folders of runs; of one that was interrupted, the algorithms that are
+done count. Their figures are added to KEPT_CSV, and the tables are made from all that is kept there, so that a
+comparison may be measured in several sittings. --untimed leaves seconds out: the machine had other work.
 """
 import collections
 import csv
@@ -25,19 +26,29 @@ COLUMNS = ["scenario", "clients", "seed", "label", "commit"] + FIGURES
 APART = 5.0
 
 
-def keep(file, folders):
+def results_of(folder):
+    """What is known of a run's algorithms: its summary or, while there is none, the events of those that are done."""
+    summary = folder / "summary.json"
+    if summary.exists():
+        return json.loads(summary.read_text())["results"]
+    lines = (folder / "events.jsonl").read_text().split("\n")[:-1]  # a torn last line has no end
+    return [json.loads(line) for line in lines if line.startswith('{"event":"algorithm_finished"')]
+
+
+def keep(file, folders, timed):
     """All kept rows, {(scenario, clients, seed, label): row}, with the runs' in place of older ones."""
+    unknown = () if timed else ("seconds_total",)
     rows = {}
     if file.exists():
         with file.open(newline="") as source:
             rows = {tuple(row[c] for c in COLUMNS[:4]): row for row in csv.DictReader(source)}
     for folder in folders:
-        for summary_file in sorted(pathlib.Path(folder).glob("*,*,*/summary.json")):
-            scenario, clients, seed = summary_file.parent.name.split(",")
-            commit = json.loads((summary_file.parent / "manifest.json").read_text())["commit"]
-            for result in json.loads(summary_file.read_text())["results"]:
+        for manifest in sorted(pathlib.Path(folder).glob("*,*,*/manifest.json")):
+            scenario, clients, seed = manifest.parent.name.split(",")
+            commit = json.loads(manifest.read_text())["commit"]
+            for result in results_of(manifest.parent):
                 row = {"scenario": scenario, "clients": clients, "seed": seed, "label": result["label"], "commit": commit}
-                row.update({f: "" if result.get(f) is None else f"{result[f]:.2f}" for f in FIGURES})
+                row.update({f: "" if f in unknown or result.get(f) is None else f"{result[f]:.2f}" for f in FIGURES})
                 rows[(scenario, clients, seed, result["label"])] = row
     with file.open("w", newline="") as target:
         writer = csv.DictWriter(target, COLUMNS, lineterminator="\n")
@@ -147,11 +158,12 @@ def print_others(rows):
 
 
 def main():
-    if len(sys.argv) < 3:
+    arguments = [argument for argument in sys.argv[1:] if argument != "--untimed"]
+    if len(arguments) < 2:
         sys.exit(__doc__)
-    with open(sys.argv[1], newline="") as source:
+    with open(arguments[0], newline="") as source:
         papers = list(csv.DictReader(source))
-    rows = keep(pathlib.Path(sys.argv[2]), sys.argv[3:])
+    rows = keep(pathlib.Path(arguments[1]), arguments[2:], timed="--untimed" not in sys.argv)
     for clients in ("20", "50", "100"):
         print_shifts(rows, papers, clients)
     print_others(rows)
