@@ -1,5 +1,6 @@
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "feroma/algorithms/components.h"
@@ -12,6 +13,15 @@ std::string range_rule(std::int64_t least, std::int64_t most) {
                                                           : fmt::format("be in {}..{}", least, most);
 }
 
+/// A name that somebody else chose, fit for a log: short, one line, printable ASCII.
+std::string shown(std::string_view key) {
+  constexpr std::size_t kLongest = 40;
+  std::string text(key.substr(0, kLongest));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
 std::string range_rule(double least, double most) {
   return std::isinf(most) ? fmt::format("be >= {}", least) : fmt::format("be in {}..{}", least, most);
 }
@@ -20,6 +30,7 @@ std::string range_rule(double least, double most) {
 
 template <class T>
 const T& Answer::typed(const std::string& key, std::string_view kind) const {
+  seen_.insert(key);
   const auto found = message_.values.find(key);
   expect(found != message_.values.end(), key, kind, "nothing");
   const T* value = std::get_if<T>(&found->second);
@@ -84,6 +95,14 @@ const Ints& Answer::integers(const std::string& key, std::size_t size, std::int6
 
 std::int64_t Answer::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
   return integers(key, 1, least, most).front();
+}
+
+void Answer::expect_nothing_else() const {
+  for (const auto& [key, value] : message_.values) {
+    if (!seen_.contains(key)) {
+      expect(false, shown(key), "be left out", "a value that nobody asked for");
+    }
+  }
 }
 
 ParametersPtr mean_of_answers(const std::map<ClientId, Message>& answers, const std::string& key) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
@@ -56,6 +56,7 @@ class Atp final : public OnTop {
     if (answer.has("rates")) {  // who has nothing to learn from has nothing to say
       answer.floats("rates", rates_.size());
     }
+    answer.expect_nothing_else();
   }
 
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/answers.h"
 #include "algorithms/prox.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/local_training.h"
 #include "feroma/core/error.h"
 #include "feroma/engine/sgd.h"
@@ -51,6 +51,7 @@ class Centralised final : public Algorithm {
     const Answer answer("centralised", client, message);
     answer.model("gradient", *global_);
     answer.examples();
+    answer.expect_nothing_else();
   }
 
   void uplink(Round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

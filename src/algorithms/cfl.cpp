@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/answers.h"
 #include "algorithms/cfl_updates.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/components.h"
 #include "feroma/mapping/linkage.h"
 
@@ -48,6 +48,7 @@ class Cfl final : public Algorithm {
     const Answer answer("cfl", client, message);
     answer.model("model", *clusters_.front().model);
     answer.examples(/*least=*/1);
+    answer.expect_nothing_else();
   }
 
   void uplink(Round round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "algorithms/answers.h"
 #include "algorithms/drift_pool.h"
 #include "algorithms/drift_scores.h"
 #include "algorithms/join_views.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/components.h"
 
 namespace feroma {
@@ -49,10 +49,11 @@ class FedDrift final : public Algorithm {
       case ask_window:
         // Time does not go back.
         answer.integer("window", pool_.last_window(client).value_or(0), std::numeric_limits<int>::max());
-        return;
-      case ask_scores: check_scores(client, answer); return;
+        break;
+      case ask_scores: check_scores(client, answer); break;
       default: check_models(client, answer);
     }
+    answer.expect_nothing_else();
   }
 
   void uplink(Round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

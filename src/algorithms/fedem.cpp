@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/answers.h"
 #include "algorithms/mixture.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/components.h"
 #include "feroma/core/error.h"
 
@@ -98,6 +98,7 @@ class MixtureOfModels final : public Algorithm {
     if (rules_.label_priors) {
       answer.floats("label_mass", priors_.size(), 0);
     }
+    answer.expect_nothing_else();
   }
 
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/answers.h"
 #include "algorithms/batch_rows.h"
 #include "algorithms/momentum_sgd.h"
 #include "algorithms/prototypes.h"
@@ -11,6 +10,7 @@
 #include "algorithms/surrogate_loss.h"
 #include "algorithms/surrogates.h"
 #include "feroma/aggregation/mix.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/core/error.h"
 
 namespace feroma {
@@ -118,6 +118,7 @@ class FedGps final : public Algorithm {
       answer.floats("head", head_.size());
       check_prototypes(answer, prototypes_);
     }
+    answer.expect_nothing_else();
   }
 
   void uplink(Round round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

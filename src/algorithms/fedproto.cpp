@@ -50,7 +50,9 @@ class FedProto final : public Algorithm {
   }
 
   void check_answer(Round, int, ClientId client, const Message& message) const override {
-    check_prototypes({"fedproto", client, message}, prototypes_);
+    const Answer answer("fedproto", client, message);
+    check_prototypes(answer, prototypes_);
+    answer.expect_nothing_else();
   }
 
   /// The server holds no model.

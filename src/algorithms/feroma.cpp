@@ -25,8 +25,6 @@ constexpr double kWarmupMomentum = 0.25;
 
 /// What an exchange of messages is for.
 enum class Step { bounds, profile, train };
-/// Added to a step's number in the warm-up.
-constexpr int kWarmingTask = 4;
 
 class Feroma final : public Algorithm {
  public:
@@ -90,12 +88,11 @@ class Feroma final : public Algorithm {
       case Step::bounds:
         private_ ? PrivateProfiles::check_norms(answer)
                  : check_bounds_answer(answer, encoder_width(plan_.options, plan_.model));
-        return;
-      case Step::profile:
-        private_ ? private_->check_profile(answer) : check_profile_answer(answer, plan_.shape);
-        return;
-      case Step::train: check_training_answer(answer, *state_.global, extras(warming(round))); return;
+        break;
+      case Step::profile: private_ ? private_->check_profile(answer) : check_profile_answer(answer, plan_.shape); break;
+      case Step::train: check_training_answer(answer, *state_.global, extras(warming(round))); break;
     }
+    answer.expect_nothing_else();
   }
 
   [[nodiscard]] std::map<ClientId, std::string> refusals(Round round, int phase,
@@ -165,12 +162,7 @@ class Feroma final : public Algorithm {
   }
   /// What clients send besides their models.
   [[nodiscard]] FeromaExtras extras(bool warming) const {
-    if (private_) {
-      return {.count = false};
-    }
-    return {warming && plan_.options.projection == Projection::pca_cube,
-            (warming && plan_.options.warmup_auto) || plan_.options.retained_models > 0,
-            plan_.options.server_momentum > 0};
+    return private_ ? FeromaExtras{.count = false} : wanted_extras(plan_.options, warming);
   }
   void end_warmup(Round round);
   [[nodiscard]] bool warmed_up(Round round, const std::map<ClientId, Message>& answers);

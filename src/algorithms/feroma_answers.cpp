@@ -8,6 +8,11 @@ constexpr std::int64_t kMostHits = 1'000'000'000;
 
 }  // namespace
 
+FeromaExtras wanted_extras(const FeromaOptions& options, bool warming) {
+  return {warming && options.projection == Projection::pca_cube,
+          (warming && options.warmup_auto) || options.retained_models > 0, options.server_momentum > 0};
+}
+
 void check_bounds_answer(const Answer& answer, int width) {
   const Floats& lower = answer.floats("lower", static_cast<std::size_t>(width));
   const Floats& upper = answer.floats("upper", static_cast<std::size_t>(width));
@@ -18,7 +23,8 @@ void check_bounds_answer(const Answer& answer, int width) {
 
 void check_profile_answer(const Answer& answer, const ProfileShape& shape) {
   if (answer.has("unprofiled")) {
-    return;  // it makes no profiles, and says so
+    answer.integer("unprofiled", 1, 1);  // it makes no profiles, and says so
+    return;
   }
   answer.floats("profile", shape.size());
   answer.integer("num_samples", 0);

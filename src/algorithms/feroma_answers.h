@@ -1,6 +1,7 @@
 #pragma once
 
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
+#include "feroma/algorithms/feroma_options.h"
 #include "feroma/profile/profile.h"
 
 namespace feroma {
@@ -12,6 +13,10 @@ struct FeromaExtras {
   bool gain = false;        ///< the hits that training added
   bool count = true;        ///< how many examples it has
 };
+/// What clients are asked for, without a budget.
+[[nodiscard]] FeromaExtras wanted_extras(const FeromaOptions& options, bool warming);
+/// Added to a task's number in the warm-up, so that clients know what they are asked for.
+inline constexpr int kWarmingTask = 4;
 
 void check_bounds_answer(const Answer& answer, int width);
 void check_profile_answer(const Answer& answer, const ProfileShape& shape);

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
 
 namespace feroma {
 namespace {
@@ -92,6 +92,7 @@ class Fesem final : public Algorithm {
     if (chooses(client)) {
       answer.integer("cluster", 0, options_.clusters - 1);
     }
+    answer.expect_nothing_else();
   }
 
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "algorithms/amplitude_mix.h"
-#include "algorithms/answers.h"
 #include "algorithms/batch_rows.h"
 #include "algorithms/momentum_sgd.h"
 #include "algorithms/score_learning.h"
 #include "algorithms/stein.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/core/error.h"
 #include "feroma/core/portable_math.h"
 
@@ -72,6 +72,7 @@ class Foogd final : public Algorithm {
     answer.examples();
     answer.model("model", *global_);
     answer.floats("score", score_.size());
+    answer.expect_nothing_else();
   }
 
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -1,6 +1,6 @@
 #include "feroma/algorithms/ifca.h"
 
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
 
 namespace feroma {
 namespace {
@@ -30,6 +30,7 @@ class Ifca final : public Algorithm {
     answer.model("model", *models_.front());
     answer.examples();
     answer.integer("cluster", 0, options_.clusters - 1);
+    answer.expect_nothing_else();
   }
 
   void uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -1,5 +1,7 @@
 #include "feroma/algorithms/local_only.h"
 
+#include "feroma/algorithms/answers.h"
+
 namespace feroma {
 namespace {
 
@@ -21,6 +23,10 @@ class LocalOnly final : public Algorithm {
     const ParametersPtr start = context.state.has(kLocalModel) ? context.state.model(kLocalModel) : initial_;
     context.state.values[kLocalModel] = share(train_locally(context, *start, fit_));
     return {};
+  }
+
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    Answer("local", client, message).expect_nothing_else();
   }
 
   void uplink(Round, int, std::map<ClientId, Message>&, StageSeconds&) override {}

@@ -60,6 +60,9 @@ Profile moved_profile(const Profile& profile, const ProfileShape& shape, Rng rng
   return moved;
 }
 
+/// Whether the client tells nothing, because its budget is spent.
+bool says_spent(const Answer& answer) { return answer.has("spent") && answer.integer("spent", 1, 1) == 1; }
+
 }  // namespace
 
 FeromaOptions private_form(FeromaOptions options, const PrivacyOptions& privacy) {
@@ -142,22 +145,24 @@ Message PrivateProfiles::tell_unlabelled(Disclosure* disclosure, const Message& 
 
 std::optional<Profile> PrivateProfiles::read_unlabelled(const Message& told) const {
   const Answer answer("feroma", ClientId{0}, told);
-  if (answer.has("spent")) {
+  if (says_spent(answer)) {
+    answer.expect_nothing_else();
     return std::nullopt;
   }
   const Ints& sums = answer.integers("sums", unlabelled_.size(), -kLargestSum, kLargestSum);
   const std::int64_t epoch = answer.integer("epoch", 0, static_cast<std::int64_t>(bounds_.size()) - 1);
+  answer.expect_nothing_else();
   return profile_of(unlabelled_, static_cast<std::size_t>(epoch), sums);
 }
 
 void PrivateProfiles::check_norms(const Answer& answer) {
-  if (!answer.has("spent")) {
+  if (!says_spent(answer)) {
     answer.integers("norms", kNormBins, -kLargestSum, kLargestSum);
   }
 }
 
 void PrivateProfiles::check_profile(const Answer& answer) const {
-  if (!answer.has("spent")) {
+  if (!says_spent(answer)) {
     answer.integers("sums", labelled_.size(), -kLargestSum, kLargestSum);
     answer.integer("epoch", 0, static_cast<std::int64_t>(bounds_.size()) - 1);
   }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/extractor.h"
 #include "feroma/privacy/disclosure.h"
 

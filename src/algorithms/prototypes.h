@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/predictor.h"
 #include "feroma/models/message.h"
 #include "feroma/models/spec.h"

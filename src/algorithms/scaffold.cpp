@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "algorithms/answers.h"
 #include "algorithms/prox.h"
 #include "algorithms/shared_model.h"
 #include "feroma/aggregation/mix.h"
@@ -78,9 +77,11 @@ class Scaffold final : public SharedModel {
     return answer;
   }
 
-  void check_answer(Round round, int phase, ClientId client, const Message& answer) const override {
-    SharedModel::check_answer(round, phase, client, answer);
-    Answer(method(), client, answer).model("control_change", *control_);
+  void check_answer(Round, int, ClientId client, const Message& message) const override {
+    const Answer answer(method(), client, message);
+    check_model(answer);
+    answer.model("control_change", *control_);
+    answer.expect_nothing_else();
   }
 
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {

@@ -1,7 +1,5 @@
 #include "algorithms/shared_model.h"
 
-#include "algorithms/answers.h"
-
 namespace feroma {
 
 void SharedModel::init(const ServerContext& context) { global_ = context.initial; }
@@ -14,6 +12,11 @@ Message SharedModel::answer_of(const ClientContext& context, ParametersPtr model
 
 void SharedModel::check_answer(Round, int, ClientId client, const Message& message) const {
   const Answer answer(method_, client, message);
+  check_model(answer);
+  answer.expect_nothing_else();
+}
+
+void SharedModel::check_model(const Answer& answer) const {
   answer.model("model", *global_);
   answer.examples();
 }

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/local_training.h"
 
 namespace feroma {
@@ -33,6 +34,9 @@ class SharedModel : public Algorithm {
   [[nodiscard]] virtual ParametersPtr next(const ParametersPtr& mean);
   /// Whether clients keep models of their own, which then serve those who are known.
   [[nodiscard]] virtual bool personalised() const { return false; }
+
+  /// The part of an answer that all these methods have; the rest is the method's own to check.
+  void check_model(const Answer& answer) const;
 
   [[nodiscard]] std::string_view method() const { return method_; }
   [[nodiscard]] const ParametersPtr& global() const { return global_; }

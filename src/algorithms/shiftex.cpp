@@ -4,10 +4,10 @@
 #include <cmath>
 #include <set>
 
-#include "algorithms/answers.h"
 #include "algorithms/expert_pool.h"
 #include "algorithms/join_views.h"
 #include "feroma/aggregation/mix.h"
+#include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/components.h"
 
 namespace feroma {
@@ -207,6 +207,7 @@ void ShiftEx::check_answer(Round round, int phase, ClientId client, const Messag
   if (trains(round, phase)) {
     answer.model("model", *pool_.experts().front().model);
     answer.examples(/*least=*/1);
+    answer.expect_nothing_else();
     return;
   }
   if (pool_.met(client)) {
@@ -219,6 +220,7 @@ void ShiftEx::check_answer(Round round, int phase, ClientId client, const Messag
   const Floats& rows = answer.rows("embeddings", width, 1, static_cast<std::size_t>(options_.samples));
   answer.floats("classes", static_cast<std::size_t>(classes_), 0);
   answer.examples(static_cast<std::int64_t>(rows.size() / width));
+  answer.expect_nothing_else();
 }
 
 LatentMemory ShiftEx::read_memory(const Message& answer) const {

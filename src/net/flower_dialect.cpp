@@ -41,7 +41,12 @@ FlowerProfiles profiles_of(const FeromaOptions& options, const ModelSpec& model)
       "or pca_cube");
   require(options.encoder != "input_moments", ErrorCode::unsupported,
           "profile.encoder input_moments is not for Flower's clients, which are sent a model to encode with");
-  return {profile_shape(options, model), encoder_width(options, model), options.latent, options.unit_norm};
+  return {profile_shape(options, model),
+          encoder_width(options, model),
+          options.latent,
+          options.unit_norm,
+          wanted_extras(options, /*warming=*/true),
+          wanted_extras(options, false)};
 }
 
 }  // namespace

@@ -157,13 +157,20 @@ void FlowerJob::take_profile(const flower::ClientMessage::FitRes& result) {
 void FlowerJob::conclude() {
   Message message{{{"model", trained_}, {"num_examples", Ints{num_examples_}}}};
   if (dialect_.profiles) {
-    // What Feroma may want besides the model; it reads what it asked for.
+    const FeromaExtras& wanted =
+        task_.task() >= kWarmingTask ? dialect_.profiles->warming_extras : dialect_.profiles->extras;
     const auto hits = [](const std::optional<Score>& score) {
       return score ? std::llround(score->accuracy * static_cast<double>(score->count)) : 0;
     };
-    message.values["held_out"] = Ints{hits(after_), after_ ? after_->count : 0};
-    message.values["gain"] = Ints{before_ && after_ ? hits(after_) - hits(before_) : 0};
-    message.values["latent_max"] = Floats{static_cast<float>(std::min(latent_max_, 1e30))};
+    if (wanted.held_out) {
+      message.values["held_out"] = Ints{hits(after_), after_ ? after_->count : 0};
+    }
+    if (wanted.gain) {
+      message.values["gain"] = Ints{before_ && after_ ? hits(after_) - hits(before_) : 0};
+    }
+    if (wanted.latent_max) {
+      message.values["latent_max"] = Floats{static_cast<float>(std::min(latent_max_, 1e30))};
+    }
   }
   answer(message);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithms/feroma_answers.h"
 #include "feroma/algorithms/extractor.h"
 #include "net/flower_scalars.h"
 
@@ -11,6 +12,8 @@ struct FlowerProfiles {
   int width = 0;  ///< of the encoder's output
   Latent latent = Latent::flatten;
   bool unit_norm = false;
+  FeromaExtras warming_extras = {};  ///< what clients send besides their models in the warm-up
+  FeromaExtras extras = {};          ///< and after it
 };
 
 /// Adds to a fit's config that a profile is wanted, and how it is made.

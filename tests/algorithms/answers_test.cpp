@@ -1,4 +1,4 @@
-#include "algorithms/answers.h"
+#include "feroma/algorithms/answers.h"
 
 #include <gtest/gtest.h>
 
@@ -39,6 +39,24 @@ TEST_F(AnswerTest, GivesBackWhatKeepsToTheRules) {
   EXPECT_EQ(answer.integers("counts", 2, 1, 2), (Ints{1, 2}));
   EXPECT_TRUE(answer.has("rates"));
   EXPECT_FALSE(answer.has("rate"));
+}
+
+TEST_F(AnswerTest, KnowsWhatNobodyLookedAt) {
+  const Message message{{{"rates", Floats{1}}, {"num_examples", Ints{3}}}};
+  const auto looks = [](const Answer& answer) {
+    answer.floats("rates", 1);
+    EXPECT_TRUE(answer.has("num_examples")) << "to ask whether something is there is not to look at it";
+    answer.expect_nothing_else();
+  };
+  refuses(message, "[fedthis] client 4's num_examples must be left out, got a value that nobody asked for", looks);
+  const Answer answer("fedthis", ClientId{4}, message);
+  answer.floats("rates", 1);
+  answer.examples();
+  answer.expect_nothing_else();
+  // What somebody else calls it must not make lines of its own in a log.
+  const std::string name = "\x1b[2J\nround 9" + std::string(100, 'x');
+  refuses({{{name, Ints{1}}}}, "client 4's ?[2J?round 9" + std::string(28, 'x') + " must be left out",
+          [](const Answer& other) { other.expect_nothing_else(); });
 }
 
 TEST_F(AnswerTest, NamesMethodClientThingRuleAndValue) {

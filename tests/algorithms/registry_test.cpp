@@ -62,12 +62,15 @@ TEST_P(EveryAlgorithm, RunsWithDriftAndResumesToTheSameBits) {
   }
 }
 
-/// Another algorithm with something done to what client 1 answers in the second round.
+/// Another algorithm with something done to some answers; by default to those of client 1 in the second round.
 class Tampered final : public Algorithm {
  public:
   using Tamper = std::function<void(Message& answer)>;
+  using Where = std::function<bool(Round round, int task, ClientId client)>;
+  static bool in_second_round(Round round, int, ClientId client) { return round == 2 && client == ClientId{1}; }
 
-  Tampered(std::unique_ptr<Algorithm> inner, Tamper tamper) : inner_(std::move(inner)), tamper_(std::move(tamper)) {}
+  Tampered(std::unique_ptr<Algorithm> inner, Tamper tamper, Where where = in_second_round)
+      : inner_(std::move(inner)), tamper_(std::move(tamper)), where_(std::move(where)) {}
   void init(const ServerContext& context) override { inner_->init(context); }
   [[nodiscard]] int phases(Round round) const override { return inner_->phases(round); }
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
@@ -77,7 +80,7 @@ class Tampered final : public Algorithm {
   [[nodiscard]] Message client_step(Round round, int task, ClientContext& context,
                                     const Message& received) const override {
     Message answer = inner_->client_step(round, task, context, received);
-    if (round == 2 && context.id == ClientId{1}) {
+    if (where_(round, task, context.id)) {
       tamper_(answer);
     }
     return answer;
@@ -106,6 +109,7 @@ class Tampered final : public Algorithm {
  private:
   std::unique_ptr<Algorithm> inner_;
   Tamper tamper_;
+  Where where_;
 };
 
 TEST_P(EveryAlgorithm, LivesWithArrivalsDeparturesAndAClientThatDropsOut) {
@@ -204,6 +208,25 @@ TEST_P(EveryAlgorithm, LeavesOutAnAnswerThatCannotBeBelieved) {
     EXPECT_EQ(test::served_bits(whole.algorithm()), test::served_bits(second.algorithm()));
     for (const ServedModel& served : whole.algorithm().served()) {
       EXPECT_TRUE(served.model->all_finite());
+    }
+  }
+}
+
+// Whatever is asked of clients, somebody answers it with a value more: client 1 the first task of a round, client 2 the
+// second, and so on; of four clients, because some methods ask many times.
+TEST_P(EveryAlgorithm, LeavesOutAnAnswerWithAValueThatNobodyAskedFor) {
+  ToyRun run(test::toy_scenario(), 1, [](const ModelSpec& model) { return make_engine(EngineKind::native, model); });
+  RoundLoop loop = run.loop(toml_of(GetParam()), std::nullopt, {}, [](std::unique_ptr<Algorithm> inner) {
+    return std::make_unique<Tampered>(
+        std::move(inner), [](Message& answer) { answer.values["extra\n"] = Floats{1}; },
+        [](Round, int task, ClientId client) { return to_index(client) == static_cast<std::uint32_t>(task % 4 + 1); });
+  });
+  while (loop.finished_rounds() < loop.rounds()) {
+    const int phases = std::min(loop.algorithm().phases(loop.finished_rounds() + 1), 4);
+    const RoundRecord record = loop.play_round();
+    ASSERT_EQ(record.dropped.size(), static_cast<std::size_t>(phases)) << "round " << record.round;
+    for (const DroppedRecord& dropped : record.dropped) {
+      EXPECT_NE(dropped.reason.find("'s extra? must be left out"), std::string::npos) << dropped.reason;
     }
   }
 }

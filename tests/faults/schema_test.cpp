@@ -201,8 +201,7 @@ TEST_F(Schema, AnswersThatDoNotFitAreRefusedByName) {
   EXPECT_EQ(counted(v1::MALFORMED) + counted(v1::UNBELIEVABLE), all.size());
 }
 
-// Algorithms look for what they asked for and pass over the rest, which is dropped when the round ends.
-TEST_F(Schema, DISABLED_ATensorThatNobodyAskedForIsRefused) {
+TEST_F(Schema, ATensorThatNobodyAskedForIsRefused) {
   const Floats whole = values(initial->size());
   expect_refused({
       {"a second model", begin_with(3).model("model", whole).model("model2", whole).ints("num_examples", {7}),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,9 @@
 namespace feroma {
 
 /**
- * A client's answer, read with suspicion. What is missing, of another size, not finite or out of range is an
- * invalid_data error that names the method, the client, the thing, the rule and the value; `Algorithm::check_answer`
- * passes it on and the client is left out of the round.
+ * A client's answer, read with suspicion. What is missing, of another size, not finite, out of range or never asked for
+ * is an invalid_data error that names the method, the client, the thing, the rule and the value;
+ * `Algorithm::check_answer` passes it on and the client is left out of the round.
  */
 class Answer {
  public:
@@ -40,6 +41,9 @@ class Answer {
   /// a trained one asks for at least 1.
   std::int64_t examples(std::int64_t least = 0) const { return integer("num_examples", least); }
 
+  /// Comes last: whatever was not looked at by then is there although nobody asked for it.
+  void expect_nothing_else() const;
+
   /// A rule of the method's own: `key` must `rule`.
   template <class Value>
   void expect(bool holds, std::string_view key, std::string_view rule, const Value& value) const {
@@ -60,6 +64,7 @@ class Answer {
   std::string_view method_;
   ClientId client_;
   const Message& message_;
+  mutable std::set<std::string> seen_ = {};  ///< keys whose values were looked at
 };
 
 /// The mean of the answers' models under `key`, weighted by their examples; null where there is nothing to average.
