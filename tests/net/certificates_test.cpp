@@ -1,53 +1,24 @@
 #include "feroma/net/certificates.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <memory>
 #include <set>
 
-#include "feroma/core/files.h"
 #include "tests/core/expect_error.h"
-#include "tests/core/temp_folder.h"
+#include "tests/net/certificate_folder.h"
 
-namespace feroma {
+namespace feroma::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 using testing::error_of;
 using testing::holds;
 using testing::TempFolder;
 
 // ---- OpenSSL's own view ----
-
-struct Free {
-  void operator()(X509* object) const { X509_free(object); }
-  void operator()(EVP_PKEY* object) const { EVP_PKEY_free(object); }
-  void operator()(BIO* object) const { BIO_free(object); }
-  void operator()(X509_STORE* object) const { X509_STORE_free(object); }
-  void operator()(X509_STORE_CTX* object) const { X509_STORE_CTX_free(object); }
-  void operator()(BIGNUM* object) const { BN_free(object); }
-};
-template <class Object>
-using Owned = std::unique_ptr<Object, Free>;
-
-Owned<X509> load(const fs::path& path) {
-  const Owned<BIO> in(BIO_new_file(path.c_str(), "r"));
-  return Owned<X509>(PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr));
-}
-
-Owned<EVP_PKEY> load_key(const fs::path& path) {
-  const Owned<BIO> in(BIO_new_file(path.c_str(), "r"));
-  return Owned<EVP_PKEY>(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
-}
 
 /// OpenSSL's verdict on a certificate: X509_V_OK or what is wrong. Strict: every rule of RFC 5280 counts.
 int verdict(const fs::path& certificate, const fs::path& authority, int purpose) {
@@ -60,16 +31,6 @@ int verdict(const fs::path& certificate, const fs::path& authority, int purpose)
   X509_STORE_CTX_set_purpose(context.get(), purpose);
   X509_STORE_CTX_set_flags(context.get(), X509_V_FLAG_X509_STRICT | X509_V_FLAG_CHECK_SS_SIGNATURE);
   return X509_verify_cert(context.get()) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(context.get());
-}
-
-/// Gives a certificate other dates, in seconds from now, and signs it again.
-void redate(const fs::path& path, const fs::path& signer, long begin, long end) {
-  const Owned<X509> certificate = load(path);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), begin);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), end);
-  ASSERT_GT(X509_sign(certificate.get(), load_key(signer).get(), EVP_sha256()), 0);
-  const Owned<BIO> out(BIO_new_file(path.c_str(), "w"));
-  ASSERT_EQ(PEM_write_bio_X509(out.get(), certificate.get()), 1);
 }
 
 bool is_critical(X509* certificate, int kind) {
@@ -89,17 +50,11 @@ std::string serial_of(X509* certificate) {
   return bytes;
 }
 
-// ---- folders ----
-
-constexpr long kDay = 24 * 60 * 60;
-
 mode_t mode_of(const fs::path& path) {
   struct stat info {};
   EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
   return info.st_mode & 07777;
 }
-
-void write(const fs::path& path, const std::string& text) { write_file_atomically(path, text); }
 
 /// Whole days left of a certificate that was just made; a second may have gone by.
 ::testing::AssertionResult lasts(const fs::path& path, int days) {
@@ -107,50 +62,6 @@ void write(const fs::path& path, const std::string& text) { write_file_atomicall
   return left == days || left == days - 1 ? ::testing::AssertionSuccess()
                                           : ::testing::AssertionFailure() << path << " lasts " << left << " days";
 }
-
-/// Made once, because every file waits for the disk.
-const fs::path& original() {
-  static const TempFolder folder;
-  static const bool made = [] {
-    make_authority(folder.path());
-    issue_server(folder.path(), {"localhost", "127.0.0.1", "::1", "fl.example.org"});
-    issue_client(folder.path(), "alice");
-    issue_client(folder.path(), "bob");
-    return true;
-  }();
-  static_cast<void>(made);
-  return folder.path();
-}
-
-/// A copy of a folder with an authority, a server and the clients alice (0) and bob (1).
-class Certificates : public ::testing::Test {
- protected:
-  Certificates() { fs::copy(original(), path(), fs::copy_options::recursive); }
-  [[nodiscard]] const fs::path& path() const { return folder_.path(); }
-  [[nodiscard]] fs::path file(const std::string& name) const { return folder_ / name; }
-  [[nodiscard]] ClientList list() const { return read_client_list(client_list_file(path())); }
-  /// The only problem, without the folder's name in it.
-  [[nodiscard]] std::string problem() const {
-    std::vector<std::string> problems = check_certificates(path());
-    EXPECT_EQ(problems.size(), 1U) << ::testing::PrintToString(problems);
-    return problems.empty() ? "" : shortened(problems.front());
-  }
-  [[nodiscard]] std::string shortened(std::string text) const {
-    const std::string prefix = path().string() + "/";
-    for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
-      text.erase(at, prefix.size());
-    }
-    return text;
-  }
-  [[nodiscard]] bool no_unfinished_files() const {
-    const fs::recursive_directory_iterator all(path());
-    return std::none_of(begin(all), end(all),
-                        [](const auto& entry) { return is_unfinished_write(entry.path().filename().string()); });
-  }
-
- private:
-  TempFolder folder_;
-};
 
 // ---- what is issued ----
 
@@ -479,118 +390,5 @@ TEST_F(Certificates, AreRevokedInTheList) {
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { revoke_client(empty.path(), "a"); }), "is missing"));
 }
 
-// ---- problems ----
-
-TEST_F(Certificates, HaveNoProblemsAtFirst) {
-  EXPECT_EQ(check_certificates(path()), std::vector<std::string>());
-  // What a server's machine needs, and no more.
-  fs::remove(file("ca.key"));
-  fs::remove_all(file("clients"));
-  EXPECT_EQ(check_certificates(path()), std::vector<std::string>());
-}
-
-TEST_F(Certificates, AreMissed) {
-  const TempFolder empty;
-  const std::vector<std::string> problems = check_certificates(empty.path());
-  ASSERT_EQ(problems.size(), 4U);
-  for (const char* name : {"ca.pem", "server.pem", "server.key", "clients.list"}) {
-    EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), [&](const std::string& problem) {
-      return problem == fmt::format("{}: is missing", (empty / name).string());
-    })) << name;
-  }
-}
-
-TEST_F(Certificates, ExpireInTime) {
-  redate(file("server.pem"), file("ca.key"), -3 * kDay, 14 * kDay + 60);
-  EXPECT_TRUE(check_certificates(path()).empty());
-  redate(file("server.pem"), file("ca.key"), -3 * kDay, 14 * kDay - 60);
-  EXPECT_TRUE(holds(problem(), "server.pem: expires in 13 days, on 2"));
-  redate(file("server.pem"), file("ca.key"), -3 * kDay, -60);
-  EXPECT_TRUE(holds(problem(), "server.pem: expired on 2"));
-  redate(file("server.pem"), file("ca.key"), 60, 100 * kDay);
-  EXPECT_TRUE(holds(problem(), "server.pem: is not valid before 2"));
-  issue_server(path(), {"localhost"});
-  redate(file("ca.pem"), file("ca.key"), -3 * kDay, -60);
-  EXPECT_TRUE(holds(problem(), "ca.pem: expired on 2"));
-}
-
-TEST_F(Certificates, BelongToTheirKeys) {
-  fs::copy_file(file("clients/bob.key"), file("server.key"), fs::copy_options::overwrite_existing);
-  EXPECT_EQ(problem(), "server.key: does not belong to server.pem");
-  issue_server(path(), {"localhost"});
-  fs::copy_file(file("clients/bob.key"), file("ca.key"), fs::copy_options::overwrite_existing);
-  EXPECT_EQ(problem(), "ca.key: does not belong to ca.pem");
-}
-
-TEST_F(Certificates, AreOfThisAuthority) {
-  const TempFolder other;
-  make_authority(other.path());
-  issue_server(other.path(), {"localhost"});
-  fs::copy_file(other / "server.pem", file("server.pem"), fs::copy_options::overwrite_existing);
-  fs::copy_file(other / "server.key", file("server.key"), fs::copy_options::overwrite_existing);
-  EXPECT_EQ(problem(), "server.pem: is not signed by ca.pem");
-}
-
-TEST_F(Certificates, AreOfTheRightKind) {
-  fs::copy_file(file("clients/bob.pem"), file("server.pem"), fs::copy_options::overwrite_existing);
-  fs::copy_file(file("clients/bob.key"), file("server.key"), fs::copy_options::overwrite_existing);
-  EXPECT_EQ(problem(), "server.pem: is not the certificate of a server");
-  write(file("server.pem"), "nonsense");
-  EXPECT_EQ(problem(), "server.pem: must be a certificate in PEM form");
-  issue_server(path(), {"localhost"});
-  write(file("server.key"), "nonsense");
-  fs::permissions(file("server.key"), fs::perms(0600));
-  EXPECT_EQ(problem(), "server.key: must be a private key in PEM form without a pass phrase");
-  issue_server(path(), {"localhost"});
-  fs::copy_file(file("server.pem"), file("ca.pem"), fs::copy_options::overwrite_existing);
-  fs::remove(file("ca.key"));
-  const std::vector<std::string> problems = check_certificates(path());
-  EXPECT_EQ(shortened(problems.at(0)), "ca.pem: is not the certificate of an authority");
-}
-
-TEST_F(Certificates, KeepTheirKeysSecret) {
-  for (const unsigned mode : {0644U, 0640U, 0620U}) {
-    fs::permissions(file("server.key"), fs::perms(mode));
-    EXPECT_EQ(problem(),
-              fmt::format("server.key: must be open to its owner alone (chmod 600), but has mode {:04o}", mode));
-  }
-  fs::permissions(file("server.key"), fs::perms(0400));
-  EXPECT_TRUE(check_certificates(path()).empty());
-  fs::permissions(file("clients/bob.key"), fs::perms(0604));
-  EXPECT_TRUE(holds(problem(), "clients/bob.key: must be open to its owner alone"));
-}
-
-TEST_F(Certificates, OfClientsAreExaminedToo) {
-  redate(file("clients/bob.pem"), file("ca.key"), -3 * kDay, 3 * kDay + 60);
-  const std::vector<std::string> problems = check_certificates(path());
-  ASSERT_EQ(problems.size(), 2U);
-  EXPECT_TRUE(holds(shortened(problems[0]), "clients/bob.pem: expires in 3 days"));
-  EXPECT_EQ(shortened(problems[1]), "clients/bob.pem: has another fingerprint than in clients.list");
-  revoke_client(path(), "bob");  // then nobody cares
-  EXPECT_TRUE(check_certificates(path()).empty());
-  fs::copy_file(file("server.pem"), file("clients/alice.pem"), fs::copy_options::overwrite_existing);
-  fs::copy_file(file("server.key"), file("clients/alice.key"), fs::copy_options::overwrite_existing);
-  EXPECT_EQ(shortened(check_certificates(path()).at(0)), "clients/alice.pem: is not the certificate of a client");
-}
-
-TEST_F(Certificates, NeedAListThatNamesSomebody) {
-  revoke_client(path(), "alice");
-  revoke_client(path(), "bob");
-  EXPECT_EQ(problem(), "clients.list: names no client that may take part");
-  write(file("clients.list"), "nonsense\n");
-  EXPECT_TRUE(holds(problem(), "clients.list:1: a line must be"));
-}
-
-// Whoever removes a line gives the id back, for a certificate that takes the place of an old one.
-TEST_F(Certificates, OfAClientAreRenewedOnceItsLineIsGone) {
-  const ClientEntry alice = *list().find_name("alice");
-  write(file("clients.list"), fmt::format("1 bob {}\n", list().find_name("bob")->fingerprint));
-  const ClientEntry renewed = issue_client(path(), "alice", alice.id);
-  EXPECT_EQ(renewed.id, alice.id);
-  EXPECT_NE(renewed.fingerprint, alice.fingerprint);
-  EXPECT_FALSE(list().find(alice.fingerprint));
-  EXPECT_TRUE(check_certificates(path()).empty());
-}
-
 }  // namespace
-}  // namespace feroma
+}  // namespace feroma::test
