@@ -1,5 +1,4 @@
-#include <charconv>
-
+#include "data/sample_arrays.h"
 #include "feroma/core/error.h"
 #include "feroma/data/catalog.h"
 #include "feroma/drift/federation.h"
@@ -12,20 +11,8 @@ constexpr std::string_view kServerPrefix = "server.";
 
 /// "3x32x32", or one number for rows of a table.
 SampleShape shape_of(const std::string& text) {
-  SampleShape shape;
-  std::vector<int> sides;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end && sides.size() < 4) {
-    int side = 0;
-    const auto [next, error] = std::from_chars(at, end, side);
-    require(error == std::errc() && side > 0 && (next == end || *next == 'x'), ErrorCode::invalid_config,
-            "server.input must be like 1x28x28, got \"{}\"", text);
-    sides.push_back(side);
-    at = next == end ? end : next + 1;
-  }
-  require(sides.size() == 3, ErrorCode::invalid_config, "server.input must be like 1x28x28, got \"{}\"", text);
-  return {sides[0], sides[1], sides[2]};
+  const bool is_row = text.find_first_not_of("0123456789") == std::string::npos;
+  return detail::parse_shape(is_row ? "1x1x" + text : text, "server.input");
 }
 
 }  // namespace

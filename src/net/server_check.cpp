@@ -144,9 +144,9 @@ class Check {
       const bool fits = to_index(entry.id) < clients();
       allowed += !entry.revoked && fits ? 1 : 0;
       if (!entry.revoked && !fits) {
-        add(CheckVerdict::warning, "clients", "raise scenario.clients, or revoke it",
-            "{} has id {} and will be refused: ids are below scenario.clients, {}", entry.name, to_index(entry.id),
-            clients());
+        add(CheckVerdict::warning, "clients", "raise scenario.clients where it is to train",
+            "{} has id {}, so it may ask for a model but not train: ids of those who do are below scenario.clients, {}",
+            entry.name, to_index(entry.id), clients());
       }
     }
     if (allowed < static_cast<std::uint64_t>(plan_.server.min_clients)) {

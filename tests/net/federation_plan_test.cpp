@@ -1,0 +1,56 @@
+// How a server's config is read.
+#include <gtest/gtest.h>
+
+#include "feroma/core/files.h"
+#include "feroma/net/server.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+
+namespace feroma {
+namespace {
+
+using testing::error_of;
+using testing::holds;
+
+FederationPlan plan_of(const std::string& server, const std::string& more = "") {
+  return read_federation_plan(parse_settings(
+      "[scenario]\nclients = 3\n" + more + "[[algorithm]]\nname = 'fedavg'\n[server]\n" + server, "test"));
+}
+
+SampleShape input_of(const std::string& text) { return plan_of("classes = 2\ninput = '" + text + "'").input; }
+
+TEST(FederationPlan, SaysWhatSamplesAreLike) {
+  EXPECT_EQ(input_of("3x32x16"), (SampleShape{3, 32, 16}));
+  EXPECT_EQ(input_of("12"), (SampleShape{1, 1, 12})) << "rows of a table, as their readers have them";
+  const FederationPlan plan = plan_of("classes = 14\ninput = '1x64x64'\nmulti_label = true");
+  EXPECT_EQ(plan.classes, 14);
+  EXPECT_TRUE(plan.multi_label);
+  const FederationPlan named = plan_of("min_clients = 2", "dataset = 'mnist'\n");
+  EXPECT_EQ(named.input.height, 28) << "as the dataset where nothing else is said";
+  EXPECT_EQ(named.classes, 10);
+}
+
+TEST(FederationPlan, RefusesShapesThatAreNone) {
+  for (const char* bad : {"0", "3x", "3x32", "x3", "3x32x32x1", "-3", "3 x 32 x 32", "big", "0x28x28"}) {
+    SCOPED_TRACE(bad);
+    EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { static_cast<void>(input_of(bad)); }), "server.input"));
+  }
+}
+
+TEST(FederationPlan, RefusesWhatMakesNoFederation) {
+  const auto refusal = [](const std::string& config) {
+    return error_of(ErrorCode::invalid_config,
+                    [&] { static_cast<void>(read_federation_plan(parse_settings(config, "test"))); });
+  };
+  const std::string one = "[[algorithm]]\nname = 'fedavg'\n";
+  EXPECT_TRUE(holds(refusal(one + one + "[server]\ninput = '2'\nclasses = 2"), "a federation runs one algorithm"));
+  const testing::TempFolder visits;
+  write_file_atomically(visits / "dataset.toml", std::string_view("[dataset]\nkind = 'csv'\nfile = 'visits.csv'\n"));
+  const std::string own = fmt::format("[scenario]\ndataset = '{}'\n", visits.path().string());
+  EXPECT_TRUE(holds(refusal(own + one + "[server]\nclasses = 2"), "server.input and server.classes must say"));
+  EXPECT_TRUE(holds(refusal(one + "[server]\nquorums = 1"), "server.quorums"));
+  EXPECT_TRUE(holds(refusal("[privacy]\nmode = 'gaussian'\nnoise = 'seeded'\n" + one), "protects nothing"));
+}
+
+}  // namespace
+}  // namespace feroma
