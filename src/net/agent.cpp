@@ -56,7 +56,7 @@ struct Agent::Inbox {
 };
 
 Agent::Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& stop)
-    : options_(std::move(options)), data_(data), stop_(stop) {}
+    : options_(std::move(options)), data_(data), stop_(stop), held_(hold_state_folder(options_.state)) {}
 Agent::~Agent() = default;
 
 void Agent::note(const std::string& text) const {
@@ -94,18 +94,36 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
       Work{std::move(own), std::move(state), std::move(disclosure), static_cast<ClientId>(welcome.id())});
 }
 
+std::optional<ClientShard> Agent::shard_for(TakenStep& step) {
+  try {
+    return data_.shard(step.round);
+  } catch (const Error& error) {
+    // Somebody may be writing the files: the client misses this round, and looks again in the next.
+    if (error.code() != ErrorCode::invalid_data && error.code() != ErrorCode::io) {
+      throw;
+    }
+    note(fmt::format("round {}: not taking part: {}", step.round, error.what()));
+    // Under a budget the reason stays with the client: it may tell of records.
+    step.failed = work_->disclosure ? "its data cannot be read" : error.what();
+    return std::nullopt;
+  }
+}
+
 TakenStep Agent::take(const v1::Task& task, std::span<const std::byte> bytes) {
   const Message received = decode_message(bytes, work_->own.initial->shared_layout(), "the server's task");
-  const ClientShard shard = data_.shard(task.round());
-  const ClientSeat seat{work_->id, client_stream(work_->own.rng, work_->id, task.round()), shard,
-                        [this, reached = shard.window](int window) {
+  TakenStep step{
+      task.round(), task.phase(), task.digest(), {}, {}, {}, work_->state.before(task.round(), task.phase())};
+  const std::optional<ClientShard> shard = shard_for(step);
+  if (!shard) {
+    return step;
+  }
+  const ClientSeat seat{work_->id, client_stream(work_->own.rng, work_->id, task.round()), *shard,
+                        [this, reached = shard->window](int window) {
                           require(window <= reached, ErrorCode::internal,
                                   "[client] a window must have been reached ({}), got {}", reached, window);
                           return data_.train_of_window(window);
                         },
                         work_->disclosure ? &*work_->disclosure : nullptr};
-  TakenStep step{
-      task.round(), task.phase(), task.digest(), {}, {}, {}, work_->state.before(task.round(), task.phase())};
   ClientOutcome outcome =
       take_step(*work_->own.algorithm, task.round(), task.task(), received, seat, step.after, *work_->own.trainer);
   step.report = outcome.report;

@@ -36,6 +36,7 @@ struct AgentOptions {
  */
 class Agent {
  public:
+  /// Holds the state folder; an invalid_config error where another client does.
   Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& stop);
   ~Agent();
 
@@ -57,12 +58,15 @@ class Agent {
   /// Lets the server know that the client is there.
   void beat(const std::stop_token& end, Clock::duration pause);
   [[nodiscard]] bool answer(const v1::Task& task, std::span<const std::byte> bytes);
+  /// What the client has in a round; nothing, and why in `step`, where it cannot be read just now.
+  [[nodiscard]] std::optional<ClientShard> shard_for(TakenStep& step);
   [[nodiscard]] TakenStep take(const v1::Task& task, std::span<const std::byte> bytes);
   void note(const std::string& text) const;
 
   AgentOptions options_;
   ClientData& data_;
   const std::atomic<bool>& stop_;
+  const detail::PosixFile held_;  ///< the state folder
   std::unique_ptr<Work> work_;
   int steps_ = 0;
   std::unique_ptr<Outbox> outbox_;  ///< of the present connection

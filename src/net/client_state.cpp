@@ -74,12 +74,15 @@ TakenStep get_step(ModelReader& in) {
   return step;
 }
 
-detail::PosixFile open_lock(const std::filesystem::path& folder) {
-  make_writable_folder(folder);
-  return {folder / "lock", O_RDWR | O_CREAT};
-}
-
 }  // namespace
+
+detail::PosixFile hold_state_folder(const std::filesystem::path& folder) {
+  make_writable_folder(folder);
+  detail::PosixFile lock(folder / "lock", O_RDWR | O_CREAT);
+  require(lock.try_lock(), ErrorCode::invalid_config, "{}: another client is running with this state folder",
+          folder.string());
+  return lock;
+}
 
 ClientState::Summary ClientState::peek(const std::filesystem::path& folder) {
   if (!has_checkpoint(folder / kFile)) {
@@ -96,9 +99,8 @@ ClientState::Summary ClientState::peek(const std::filesystem::path& folder) {
 
 ClientState::ClientState(const std::filesystem::path& folder, std::shared_ptr<const ParamLayout> layout,
                          const std::string& job)
-    : file_(folder / kFile), lock_(open_lock(folder)), layout_(std::move(layout)), job_(job) {
-  require(lock_.try_lock(), ErrorCode::invalid_config, "{}: another client is running with this state folder",
-          folder.string());
+    : file_(folder / kFile), layout_(std::move(layout)), job_(job) {
+  make_writable_folder(folder);
   if (!has_checkpoint(file_)) {
     write();
     return;

@@ -26,6 +26,10 @@ struct Counted {
   int phases = 0;  ///< the first ones
 };
 
+/// Keeps other clients out of a state folder for as long as the result lives; an invalid_config error where one is in.
+/// To be held before the server is greeted, which would take the second for the first come again.
+[[nodiscard]] detail::PosixFile hold_state_folder(const std::filesystem::path& folder);
+
 /**
  * What a client must not lose: for which federation it works, what it remembers, and its answers of the round that is
  * not finished. A step that is asked for again is answered with the same bytes; one that is asked anew begins with what
@@ -33,7 +37,7 @@ struct Counted {
  */
 class ClientState {
  public:
-  /// Opens the state in `folder`, or begins one. Only one process may hold it.
+  /// Opens the state in `folder`, which is held, or begins one.
   ClientState(const std::filesystem::path& folder, std::shared_ptr<const ParamLayout> layout, const std::string& job);
   /// What a folder's state says of its client; the defaults are a newcomer's.
   struct Summary {
@@ -58,7 +62,6 @@ class ClientState {
   void write() const;
 
   std::filesystem::path file_;
-  detail::PosixFile lock_;
   std::shared_ptr<const ParamLayout> layout_;
   std::string job_;
   Round committed_ = 0;

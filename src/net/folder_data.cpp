@@ -53,6 +53,8 @@ class FolderData final : public ClientData {
     }
     Version version;
     version.dataset = read_own_folder(folder_, FolderRole::client);
+    require(net::fingerprint_of(folder_) == fingerprint, ErrorCode::invalid_data,
+            "{}: its files changed while they were read", folder_.string());
     const Dataset& dataset = *version.dataset;
     if (!read_.empty()) {
       const Dataset& before = *read_.begin()->second.dataset;

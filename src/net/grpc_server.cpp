@@ -17,6 +17,9 @@
 namespace feroma::net {
 namespace {
 
+/// A client has one; another may come before the last one has ended.
+constexpr int kStreamsPerConnection = 4;
+
 /// gRPC and protobuf write to the standard error by themselves; what they say belongs into the log. The door has a line
 /// of its own for every handshake that fails, and whoever sends text that is none must not fill the log with it.
 void write_into_our_log() {
@@ -69,6 +72,7 @@ class Service final : public v1::Federation::CallbackService {
         const ClientEntry client = allowed_client(*context->auth_context());
         peer.id = client.id;
         peer.name = client.name;
+        peer.fingerprint = client.fingerprint;
       } catch (const Error& error) {
         log::warning("{}: refused: {}", peer.address, error.what());
         door_.turned_away(peer.address);
@@ -81,6 +85,29 @@ class Service final : public v1::Federation::CallbackService {
     }
     door_.authenticated(peer.address);
     return TrainStream::open(hub_, scribe_, *context, std::move(peer));
+  }
+
+  void enforce_list() {
+    const std::filesystem::path path = client_list_file(certificates_);
+    std::error_code unknown;
+    const auto written = std::filesystem::last_write_time(path, unknown);
+    if (certificates_.empty() || unknown || written == enforced_) {
+      return;
+    }
+    enforced_ = written;
+    try {
+      const ClientList list = read_client_list(path);
+      // Who is not on it at all may be in the part of the file that somebody is still writing.
+      hub_.send_away(
+          [&](const Peer& peer) {
+            const std::optional<ClientEntry> client = list.find(peer.fingerprint);
+            return client && client->revoked;
+          },
+          {v1::UNKNOWN_CLIENT, "its certificate was revoked", 0});
+    } catch (const Error& error) {
+      // Nobody is shut out by a list that cannot be read; nobody is let in either.
+      log::warning("{}", error.what());
+    }
   }
 
  private:
@@ -98,6 +125,7 @@ class Service final : public v1::Federation::CallbackService {
   Hub& hub_;
   FrontDoor& door_;
   const std::filesystem::path certificates_;
+  std::filesystem::file_time_type enforced_;  ///< when the list was written that was looked at last
   Scribe scribe_;
 };
 
@@ -127,6 +155,7 @@ GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesyst
       builder.experimental().AddExternalConnectionAcceptor(Experimental::ExternalConnectionType::FROM_FD, credentials);
   builder.RegisterService(&parts_->service);
   builder.SetMaxReceiveMessageSize(kLargestFrame);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
   parts_->server = builder.BuildAndStart();
   require(parts_->server != nullptr, ErrorCode::io, "cannot start the server at {}: can its certificates be used?",
           address);
@@ -142,6 +171,8 @@ GrpcServer::~GrpcServer() {
   parts_->door.stop();
   parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
 }
+
+void GrpcServer::enforce_list() { parts_->service.enforce_list(); }
 
 int GrpcServer::port() const { return parts_->door.port(); }
 

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
-#include "feroma/net/codec.h"
-#include "net/nonce.h"
 
 namespace feroma::net {
 namespace {
@@ -18,6 +15,8 @@ constexpr std::uint64_t kSmallParts = std::uint64_t{64} << 10;
 constexpr std::uint64_t kModelsPerAnswer = 16;
 /// How often a wait looks whether the server is to stop.
 constexpr auto kGlance = std::chrono::milliseconds(200);
+/// Between lines of the log about one client's answers; whoever sends many must not fill the disk.
+constexpr auto kBetweenLines = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -39,135 +38,6 @@ Hub::~Hub() = default;
 
 Clock::duration Hub::scaled(double seconds) const {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * options_.clock));
-}
-
-std::shared_ptr<Session> Hub::connect(Peer peer, std::function<void()> wake) {
-  auto session = std::make_shared<Session>(
-      *this, std::move(peer),
-      Session::Limits{largest_, scaled(options_.transfer_seconds), options_.bytes_per_second / options_.clock},
-      make_nonce(), std::move(wake));
-  fault_point("hub.connected");
-  const std::lock_guard lock(mutex_);
-  strangers_.insert(session);
-  traffic_.connections += 1;
-  return session;
-}
-
-ClientId Hub::identity(const Session& session, const v1::Hello& hello) const {
-  const std::uint32_t id = session.peer().id ? to_index(*session.peer().id) : hello.id();
-  if (id >= job_.clients) {
-    throw Refusal{v1::UNKNOWN_CLIENT, fmt::format("a client's id must be below {}, got {}", job_.clients, id)};
-  }
-  return static_cast<ClientId>(id);
-}
-
-void Hub::check_hello(const v1::Hello& hello) const {
-  if (hello.protocol() != kProtocol) {
-    throw Refusal{v1::OTHER_VERSION,
-                  fmt::format("this server speaks protocol {}, got {}", kProtocol, hello.protocol())};
-  }
-  if (!hello.job().empty() && hello.job() != job_.id) {
-    throw Refusal{v1::OTHER_JOB, "this client has worked for another federation; give it a new state folder"};
-  }
-  if (!hello.job().empty() && hello.committed() > past_.committed) {
-    throw Refusal{v1::AHEAD, fmt::format("this server has finished round {}, the client saw round {} finished: was an "
-                                         "older state restored?",
-                                         past_.committed, hello.committed())};
-  }
-}
-
-v1::Welcome Hub::welcome_to(std::uint32_t id) const {
-  v1::Welcome welcome;
-  welcome.set_job(job_.id);
-  welcome.set_config(job_.config);
-  welcome.set_committed(past_.committed);
-  welcome.set_heartbeat_seconds(options_.heartbeat_seconds * options_.clock);
-  welcome.set_largest(largest_);
-  welcome.set_id(id);
-  welcome.set_layout(layout_digest(*job_.layout));
-  *welcome.mutable_samples() = job_.samples;
-  return welcome;
-}
-
-void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) {
-  fault_point("hub.hello");
-  std::unique_lock lock(mutex_);
-  check_hello(hello);
-  if (hello.has_visit()) {
-    lock.unlock();
-    receive_visitor(*session, hello.visit());
-    return;
-  }
-  const ClientId client = identity(*session, hello);
-  v1::Welcome welcome = welcome_to(to_index(client));
-  if (const auto counted = past_.counted.find(client); counted != past_.counted.end()) {
-    welcome.mutable_counted()->set_round(counted->second.round);
-    welcome.mutable_counted()->set_phases(counted->second.phases);
-  }
-  known_.insert(client);
-  if (!hello.remembers()) {
-    forgetful_.insert(client);
-  }
-  lock.unlock();
-  session->identify(client);
-  // Once others can see the session they may give it a task, which must not overtake the welcome.
-  session->welcome(welcome);
-  fault_point("hub.welcomed");
-  lock.lock();
-  strangers_.erase(session);
-  const std::shared_ptr<Session> old = std::exchange(sessions_[client], session);
-  if (old != nullptr) {
-    strangers_.insert(old);  // until it has left, or is too slow to
-  }
-  // A round may have been finished since the welcome was written; the client was not there to take part in it.
-  const bool missed = past_.committed != welcome.committed();
-  const Round committed = past_.committed;
-  const auto counted = past_.counted.find(client);
-  const int phases = counted != past_.counted.end() && counted->second.round == committed ? counted->second.phases : 0;
-  const bool finished = finished_;
-  lock.unlock();
-  if (missed) {
-    session->tell_committed(committed, phases);
-  }
-  if (old != nullptr) {
-    old->close({v1::TWICE, "the same client came again", 0});
-  }
-  if (finished) {
-    say_finished({session});
-  }
-  changed_.notify_all();
-}
-
-void Hub::left(Session& session) {
-  fault_point("hub.left");
-  {
-    const std::lock_guard lock(mutex_);
-    strangers_.erase(session.shared_from_this());
-    desk_.left(session);
-    const std::optional<ClientId> client = session.client();
-    const auto found = client ? sessions_.find(*client) : sessions_.end();
-    if (found != sessions_.end() && found->second.get() == &session) {
-      sessions_.erase(found);
-    }
-  }
-  changed_.notify_all();
-}
-
-void Hub::refused(v1::Reason reason) {
-  const std::lock_guard lock(mutex_);
-  traffic_.verdicts[reason] += 1;
-}
-
-void Hub::receive_visitor(Session& session, const v1::Visit& visit) {
-  fault_point("hub.visitor_asked");
-  v1::Welcome welcome;
-  {
-    const std::lock_guard lock(mutex_);
-    welcome = welcome_to(0);
-  }
-  Assignment question = desk_.ask(session, visit, welcome.committed());
-  session.welcome(welcome);
-  give(session, std::move(question));
 }
 
 void Hub::give(Session& session, Assignment assignment) {
@@ -198,12 +68,14 @@ void Hub::deliver(Session& session, Delivery delivery) {
   }
   const v1::Verdict verdict = phase != nullptr ? phase->judge(client, delivery)
                                                : verdict_on(delivery.head, v1::LATE, "the round went on without it");
+  bool worth_a_line = verdict.reason() != v1::ACCEPTED && verdict.reason() != v1::DUPLICATE;
   {
     const std::lock_guard lock(mutex_);
     traffic_.verdicts[verdict.reason()] += 1;
     traffic_.bytes_up += delivery.bytes.size();
+    worth_a_line = worth_a_line && is_worth_a_line(client);
   }
-  if (verdict.reason() != v1::ACCEPTED && verdict.reason() != v1::DUPLICATE) {
+  if (worth_a_line) {
     log::warning("round {}: answer of client {} refused ({}): {}", verdict.round(), to_index(client),
                  v1::Reason_Name(verdict.reason()), verdict.text());
   }
@@ -211,6 +83,16 @@ void Hub::deliver(Session& session, Delivery delivery) {
   session.tell(verdict);
   fault_point("hub.verdict_told");
   changed_.notify_all();
+}
+
+bool Hub::is_worth_a_line(ClientId client) {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point& last = complained_[client];
+  if (last != Clock::time_point() && now - last < kBetweenLines) {
+    return false;
+  }
+  last = now;
+  return true;
 }
 
 std::vector<ClientId> Hub::present() const {
@@ -224,7 +106,7 @@ std::vector<ClientId> Hub::present() const {
 
 std::size_t Hub::connections() const {
   const std::lock_guard lock(mutex_);
-  return sessions_.size() + strangers_.size();
+  return sessions_.size() + strangers_.size() + visitors_.size();
 }
 
 void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Waiting waiting) {
@@ -305,7 +187,7 @@ std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Roun
   set_phase(under_way);
   try {
     await_answers(*under_way);
-  } catch (const Error&) {
+  } catch (...) {
     set_phase(nullptr);
     static_cast<void>(under_way->close());  // nobody asks the algorithm any more
     throw;
@@ -341,6 +223,16 @@ std::vector<std::shared_ptr<Session>> Hub::everybody() const {
   return all;
 }
 
+std::vector<std::shared_ptr<Session>> Hub::all_connections() const {
+  std::vector<std::shared_ptr<Session>> all = everybody();
+  const std::lock_guard lock(mutex_);
+  all.insert(all.end(), strangers_.begin(), strangers_.end());
+  for (const auto& [session, since] : visitors_) {
+    all.push_back(session);
+  }
+  return all;
+}
+
 void Hub::announce(Round round, const std::map<ClientId, int>& counted) {
   fault_point("announce.begun");
   {
@@ -366,70 +258,6 @@ Hub::Past Hub::past() const {
 std::set<ClientId> Hub::take_forgetful() {
   const std::lock_guard lock(mutex_);
   return std::exchange(forgetful_, {});
-}
-
-void Hub::say_finished(const std::vector<std::shared_ptr<Session>>& sessions) {
-  for (const auto& session : sessions) {
-    session->close({v1::FINISHED, "all rounds are done", 0});
-    fault_point("hub.goodbye_said");
-    const std::lock_guard lock(mutex_);
-    told_.insert(session->client().value());
-  }
-}
-
-void Hub::finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    finished_ = true;
-  }
-  say_finished(everybody());
-}
-
-void Hub::await_farewells(double seconds) {
-  const Clock::time_point until = Clock::now() + scaled(seconds);
-  std::unique_lock lock(mutex_);
-  // Those who were told are still there until they have read it.
-  while ((told_ != known_ || !sessions_.empty()) && Clock::now() < until) {
-    wait(lock, until);
-  }
-}
-
-void Hub::dismiss(const Refusal& refusal) {
-  std::vector<std::shared_ptr<Session>> all = everybody();
-  {
-    const std::lock_guard lock(mutex_);
-    all.insert(all.end(), strangers_.begin(), strangers_.end());
-  }
-  for (const auto& session : all) {
-    session->close(refusal);
-  }
-}
-
-void Hub::sever() {
-  for (const auto& session : everybody()) {
-    session->abort({v1::SHUTTING_DOWN, "", 1});
-  }
-}
-
-void Hub::sweep() {
-  const Clock::time_point now = Clock::now();
-  std::vector<std::shared_ptr<Session>> gone;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto is_gone = [&](const std::shared_ptr<Session>& session) {
-      return now - session->last_heard() > scaled(options_.dead_seconds) || session->overdue(now);
-    };
-    for (const auto& [client, session] : sessions_) {
-      if (is_gone(session)) {
-        gone.push_back(session);
-      }
-    }
-    std::copy_if(strangers_.begin(), strangers_.end(), std::back_inserter(gone), is_gone);
-  }
-  for (const auto& session : gone) {
-    refused(v1::TOO_SLOW);
-    session->abort({v1::TOO_SLOW, "not heard, or too slow", 0.5});
-  }
 }
 
 std::pair<Round, int> Hub::under_way() const {

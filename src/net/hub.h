@@ -78,6 +78,8 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::set<ClientId> take_forgetful();
   /// Says goodbye to everybody.
   void dismiss(const Refusal& refusal);
+  /// Says goodbye to those who are not wanted any more, with a line in the log for each.
+  void send_away(const std::function<bool(const Peer& peer)>& unwanted, const Refusal& refusal);
   /// Tells everybody that the federation is finished, and those who come from now on as well.
   void finish();
   /// Waits until everybody who ever came was told that it is finished, or the time is over.
@@ -97,10 +99,16 @@ class Hub final : public ClientPool, public SessionEvents {
   void left(Session& session) override;
 
  private:
-  void receive_visitor(Session& session, const v1::Visit& visit);
+  void receive_visitor(const std::shared_ptr<Session>& session, const v1::Visit& visit);
+  /// Tells a newcomer of rounds that were finished since its welcome was written. Needs the lock, and lets go of it.
+  void catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientId client, Round told);
   void give(Session& session, Assignment assignment);
   [[nodiscard]] v1::Welcome welcome_to(std::uint32_t id) const;
+  /// Whether a refused answer is worth a line: one a second for each client, whatever it sends. Needs the lock.
+  [[nodiscard]] bool is_worth_a_line(ClientId client);
+  /// Clients; and with them all other connections.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> everybody() const;
+  [[nodiscard]] std::vector<std::shared_ptr<Session>> all_connections() const;
   void say_finished(const std::vector<std::shared_ptr<Session>>& sessions);
   [[nodiscard]] Clock::duration scaled(double seconds) const;
   [[nodiscard]] ClientId identity(const Session& session, const v1::Hello& hello) const;
@@ -119,7 +127,9 @@ class Hub final : public ClientPool, public SessionEvents {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<ClientId, std::shared_ptr<Session>> sessions_;
-  std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted, no longer wanted, or visitors
+  std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted or no longer wanted
+  std::map<std::shared_ptr<Session>, Clock::time_point> visitors_;  ///< and since when
+  std::map<ClientId, Clock::time_point> complained_;                ///< when a refused answer was last written about
   VisitorDesk desk_;
   std::shared_ptr<Phase> phase_;  ///< under way
   Past past_;

@@ -41,6 +41,7 @@ class FederationServer::Parts {
           while (!end.stop_requested()) {
             rest.wait_for(lock, end, std::chrono::duration<double>(clock), [] { return false; });
             coordinator.hub().sweep();
+            grpc.enforce_list();
           }
         }) {}
 

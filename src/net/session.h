@@ -57,6 +57,7 @@ struct Peer {
   std::string address;
   std::optional<ClientId> id;  ///< by certificate; absent where the server does without
   std::string name;
+  std::string fingerprint = {};  ///< of the certificate
 };
 
 class Session;

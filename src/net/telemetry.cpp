@@ -14,8 +14,16 @@ v1::Score score_of(const Tally& tally) {
   return score;
 }
 
+/// Beyond any client; sums and products of numbers up to these are finite.
+constexpr std::int64_t kMostSamples = 1'000'000'000'000;
+constexpr double kLargestLoss = 1e30;
+
+bool is_loss(double loss) { return std::abs(loss) <= kLargestLoss; }  // which no NaN is
+
+bool is_count(std::int64_t count) { return count >= 0 && count <= kMostSamples; }
+
 bool is_score(const v1::Score& score) {
-  return std::isfinite(score.loss()) && score.accuracy() >= 0 && score.accuracy() <= 100 && score.count() >= 0;
+  return is_loss(score.loss()) && score.accuracy() >= 0 && score.accuracy() <= 100 && is_count(score.count());
 }
 
 }  // namespace
@@ -30,7 +38,7 @@ v1::Telemetry telemetry_of(const ClientReport& report) {
 }
 
 bool is_believable(const v1::Telemetry& telemetry) {
-  return telemetry.num_examples() >= 0 && std::isfinite(telemetry.train_loss()) && is_score(telemetry.before()) &&
+  return is_count(telemetry.num_examples()) && is_loss(telemetry.train_loss()) && is_score(telemetry.before()) &&
          is_score(telemetry.after());
 }
 

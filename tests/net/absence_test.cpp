@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "feroma/core/files.h"
+#include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
 
 namespace feroma::net::test {
@@ -159,6 +160,69 @@ TEST_F(Absence, ASilentServerIsGivenUp) {
   welcome.mutable_welcome()->set_heartbeat_seconds(0.02);
   SilentLink falls_silent(welcome);
   EXPECT_GT(agent.serve(falls_silent).retry_seconds, 0) << "after it";
+}
+
+// The server would take the second for the first come again, and send the first away.
+TEST_F(Absence, ASecondClientOnTheSameFolderDoesNotDisturbTheFirst) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  Coordinator coordinator(todo, stop);
+  begin(coordinator.hub(), 0, 1);
+  static_cast<void>(coordinator.hub().await(1));
+  const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
+  AgentOptions options;
+  options.state = folder / "client-0";
+  const std::string error = testing::error_of(ErrorCode::invalid_config, [&] {
+    Pipe pipe(coordinator.hub());
+    static_cast<void>(Agent(options, *data, stop).serve(pipe));
+  });
+  EXPECT_TRUE(testing::holds(error, "another client is running with this state folder"));
+  EXPECT_EQ(coordinator.hub().traffic().verdicts[v1::TWICE], 0U);
+  EXPECT_TRUE(coordinator.hub().is_present(ClientId{0}));
+  stop = true;
+  clients.clear();
+}
+
+/// Data that cannot be read in one round, as while somebody writes the files.
+class BeingWritten final : public ClientData {
+ public:
+  BeingWritten(std::unique_ptr<ClientData> data, Round when) : data_(std::move(data)), when_(when) {}
+  [[nodiscard]] SampleShape shape() const override { return data_->shape(); }
+  [[nodiscard]] int classes() const override { return data_->classes(); }
+  [[nodiscard]] bool multi_label() const override { return data_->multi_label(); }
+  [[nodiscard]] ClientShard shard(Round round) override {
+    require(round != when_, ErrorCode::invalid_data, "visits.csv:3: must have 4 fields, got 2");
+    return data_->shard(round);
+  }
+  [[nodiscard]] View train_of_window(int window) override { return data_->train_of_window(window); }
+
+ private:
+  std::unique_ptr<ClientData> data_;
+  Round when_;
+};
+
+TEST_F(Absence, WhoseDataCannotBeReadMissesThatRoundAlone) {
+  const Experiment what = experiment("name = 'fedavg'");
+  FederationPlan todo = plan(what);
+  std::vector<DroppedRecord> dropped;
+  todo.round_finished = [&](const RoundRecord& round, int) {
+    dropped.insert(dropped.end(), round.dropped.begin(), round.dropped.end());
+  };
+  Coordinator coordinator(todo, stop);
+  begin(coordinator.hub(), 0, 5);
+  clients.emplace_back([&] {
+    BeingWritten data(scenario_client_data(federation, ClientId{5}), 3);
+    AgentOptions options;
+    options.state = folder / "client-5";
+    options.id = 5;
+    Pipe pipe(coordinator.hub());
+    EXPECT_EQ(Agent(options, data, stop).serve(pipe).reason, v1::FINISHED);
+  });
+  coordinator.run();
+  clients.clear();
+  ASSERT_EQ(dropped.size(), 1U);
+  EXPECT_EQ(dropped.front().client, 5U);
+  EXPECT_TRUE(testing::holds(dropped.front().reason, "visits.csv:3"));
+  EXPECT_EQ(rounds_of(todo.state, 5), 4) << "of five";
 }
 
 TEST_F(Absence, ACertificateOfAnotherClientIsNoticed) {

@@ -87,9 +87,13 @@ TEST_F(ClientStateTest, RoundsAreFinishedOnce) {
 }
 
 TEST_F(ClientStateTest, OneProcessHoldsAFolder) {
-  const ClientState state = open();
-  const std::string error = testing::error_of(ErrorCode::invalid_config, [&] { const ClientState second = open(); });
-  EXPECT_TRUE(testing::holds(error, "another client is running"));
+  {
+    const detail::PosixFile held = hold_state_folder(folder / "client");
+    const std::string error = testing::error_of(
+        ErrorCode::invalid_config, [&] { const detail::PosixFile second = hold_state_folder(folder / "client"); });
+    EXPECT_TRUE(testing::holds(error, "another client is running"));
+  }
+  const detail::PosixFile again = hold_state_folder(folder / "client");
 }
 
 TEST_F(ClientStateTest, AnotherFederationsStateIsRefused) {

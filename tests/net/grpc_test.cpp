@@ -1,7 +1,10 @@
 // A server and its clients in one process, with a network between them.
+#include <grpcpp/grpcpp.h>
+
 #include "feroma/net/certificates.h"
 #include "feroma/net/client.h"
 #include "feroma/net/server.h"
+#include "feroma/v1/federation.grpc.pb.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
 
@@ -61,6 +64,35 @@ TEST_F(OverGrpc, WhoIsNotOnTheListStaysOut) {
   write_file_atomically(client_list_file(folder / "certs"), std::string_view("# nobody\n"));
   const std::string unknown = testing::error_of(ErrorCode::unsupported, [&] { work(0, server.port()); });
   EXPECT_TRUE(testing::holds(unknown, "is not on the list"));
+}
+
+// Whoever is let in could otherwise open any number of them without saying hello on one.
+TEST_F(OverGrpc, AConnectionHasFewStreams) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  const FederationServer server(todo, {"127.0.0.1:0", {}}, stop);
+  const std::unique_ptr<v1::Federation::Stub> stub = v1::Federation::NewStub(
+      grpc::CreateChannel(fmt::format("127.0.0.1:{}", server.port()), grpc::InsecureChannelCredentials()));
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  grpc::CompletionQueue queue;
+  std::vector<std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::ClientFrame, v1::ServerFrame>>> calls;
+  for (int i = 0; i < 20; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    calls.push_back(stub->AsyncTrain(contexts.back().get(), &queue, nullptr));
+  }
+  const auto until = Clock::now() + std::chrono::seconds(10);
+  while (server.status().connections < 4 && Clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(server.status().connections, 4U);
+  for (const auto& context : contexts) {
+    context->TryCancel();
+  }
+  queue.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue.Next(&tag, &ok)) {
+  }
 }
 
 TEST_F(OverGrpc, PlainTextIsForLoopbackOnly) {

@@ -253,6 +253,21 @@ TEST_F(Identity, ThatWasRevokedIsRefused) {
   expect_one_line("the certificate of revoked was revoked");
 }
 
+TEST_F(Identity, ThatIsRevokedWhileItIsInsideIsSentAway) {
+  listen();
+  while_inside = [this] {
+    server->enforce_list();
+    EXPECT_EQ(hub->present().size(), 1U) << "who is on the list stays";
+    revoke_client(certs(), "good");
+    server->enforce_list();
+    EXPECT_TRUE(eventually([this] { return hub->present().empty(); }));
+  };
+  EXPECT_EQ(knock(tls(good())), "welcome");
+  ASSERT_EQ(lines().size(), 1U) << ::testing::PrintToString(lines());
+  EXPECT_NE(lines().front().find("good is sent away: its certificate was revoked"), std::string::npos);
+  EXPECT_EQ(hub->traffic().verdicts[v1::UNKNOWN_CLIENT], 1U);
+}
+
 TEST_F(Identity, ThatIsNotOnTheListIsRefused) {
   const Papers papers = forged(certs(), -kDay, kDay);
   fs::copy_file(original() / "clients.list", client_list_file(certs()), fs::copy_options::overwrite_existing);

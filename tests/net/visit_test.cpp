@@ -131,8 +131,45 @@ TEST_F(Visiting, DescriptionsThatCannotBeBelievedAreRefused) {
   EXPECT_EQ(refused_with(profile(right + 1, 0.5F, 100)), v1::UNBELIEVABLE);
   EXPECT_EQ(refused_with(profile(right, std::numeric_limits<float>::quiet_NaN(), 100)), v1::UNBELIEVABLE);
   EXPECT_EQ(refused_with(profile(right, 0.5F, -1)), v1::UNBELIEVABLE);
+  EXPECT_EQ(refused_with([&](const Message&) {
+              return encode_message(
+                  {{{"profile", Floats(right, 0.5F)}, {"num_samples", Ints{100}}, {"labels", Ints{1}}}}, *layout);
+            }),
+            v1::UNBELIEVABLE)
+      << "nobody asked for labels";
   EXPECT_EQ(refused_with([&](const Message&) { return encode_message({}, *layout); }), v1::UNBELIEVABLE);
   EXPECT_EQ(refused_with([](const Message&) { return Bytes(50); }), v1::MALFORMED);
+}
+
+/// A visitor that is asked and then thinks for a while.
+class Thinking : public Visiting {
+ protected:
+  /// Whether its description is still welcome after some time, at a server with these options.
+  bool welcome_after(Clock::duration pause, double dead_seconds, double round_seconds) {
+    serve(experiment("name = 'fedavg'", {"scenario.rounds=1", "scenario.drifts=1"}));
+    coordinator.reset();
+    todo.server.dead_seconds = dead_seconds;
+    todo.server.round_seconds = round_seconds;
+    coordinator = std::make_unique<Coordinator>(todo, stop);
+    bool thought = false;
+    const auto answer = visit({federation->test(ClientId{0}, kFewLabels).data}, {}, [&](v1::ClientFrame& frame) {
+      if (frame.has_answer() && !std::exchange(thought, true)) {
+        std::this_thread::sleep_for(pause);
+        coordinator->hub().sweep();
+      }
+      return true;
+    });
+    return std::holds_alternative<Assigned>(answer);
+  }
+};
+
+// Times are a twentieth here.
+TEST_F(Thinking, MayTakeLongerThanASilentClient) {
+  EXPECT_TRUE(welcome_after(std::chrono::milliseconds(200), /*dead_seconds=*/1, /*round_seconds=*/600));
+}
+
+TEST_F(Thinking, MayTakeNoLongerThanAnExchange) {
+  EXPECT_FALSE(welcome_after(std::chrono::milliseconds(200), /*dead_seconds=*/600, /*round_seconds=*/1));
 }
 
 // Only what a visitor needs: the encoder and its projection down, sums or moments up, models and weights down.

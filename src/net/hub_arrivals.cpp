@@ -1,0 +1,229 @@
+// How clients and visitors come to a hub, and how they go.
+#include <algorithm>
+
+#include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
+#include "feroma/core/log.h"
+#include "feroma/net/codec.h"
+#include "net/hub.h"
+#include "net/nonce.h"
+
+namespace feroma::net {
+
+std::shared_ptr<Session> Hub::connect(Peer peer, std::function<void()> wake) {
+  auto session = std::make_shared<Session>(
+      *this, std::move(peer),
+      Session::Limits{largest_, scaled(options_.transfer_seconds), options_.bytes_per_second / options_.clock},
+      make_nonce(), std::move(wake));
+  fault_point("hub.connected");
+  const std::lock_guard lock(mutex_);
+  strangers_.insert(session);
+  traffic_.connections += 1;
+  return session;
+}
+
+ClientId Hub::identity(const Session& session, const v1::Hello& hello) const {
+  const std::uint32_t id = session.peer().id ? to_index(*session.peer().id) : hello.id();
+  if (id >= job_.clients) {
+    throw Refusal{v1::UNKNOWN_CLIENT, fmt::format("a client's id must be below {}, got {}", job_.clients, id)};
+  }
+  return static_cast<ClientId>(id);
+}
+
+void Hub::check_hello(const v1::Hello& hello) const {
+  if (hello.protocol() != kProtocol) {
+    throw Refusal{v1::OTHER_VERSION,
+                  fmt::format("this server speaks protocol {}, got {}", kProtocol, hello.protocol())};
+  }
+  if (!hello.job().empty() && hello.job() != job_.id) {
+    throw Refusal{v1::OTHER_JOB, "this client has worked for another federation; give it a new state folder"};
+  }
+  if (!hello.job().empty() && hello.committed() > past_.committed) {
+    throw Refusal{v1::AHEAD, fmt::format("this server has finished round {}, the client saw round {} finished: was an "
+                                         "older state restored?",
+                                         past_.committed, hello.committed())};
+  }
+}
+
+v1::Welcome Hub::welcome_to(std::uint32_t id) const {
+  v1::Welcome welcome;
+  welcome.set_job(job_.id);
+  welcome.set_config(job_.config);
+  welcome.set_committed(past_.committed);
+  welcome.set_heartbeat_seconds(options_.heartbeat_seconds * options_.clock);
+  welcome.set_largest(largest_);
+  welcome.set_id(id);
+  welcome.set_layout(layout_digest(*job_.layout));
+  *welcome.mutable_samples() = job_.samples;
+  return welcome;
+}
+
+void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) {
+  fault_point("hub.hello");
+  std::unique_lock lock(mutex_);
+  check_hello(hello);
+  if (hello.has_visit()) {
+    lock.unlock();
+    receive_visitor(session, hello.visit());
+    return;
+  }
+  const ClientId client = identity(*session, hello);
+  v1::Welcome welcome = welcome_to(to_index(client));
+  if (const auto counted = past_.counted.find(client); counted != past_.counted.end()) {
+    welcome.mutable_counted()->set_round(counted->second.round);
+    welcome.mutable_counted()->set_phases(counted->second.phases);
+  }
+  known_.insert(client);
+  if (!hello.remembers()) {
+    forgetful_.insert(client);
+  }
+  lock.unlock();
+  session->identify(client);
+  // Once others can see the session they may give it a task, which must not overtake the welcome, nor the news of a
+  // round that was finished meanwhile.
+  session->welcome(welcome);
+  fault_point("hub.welcomed");
+  lock.lock();
+  catch_up(lock, *session, client, welcome.committed());
+  strangers_.erase(session);
+  const std::shared_ptr<Session> old = std::exchange(sessions_[client], session);
+  if (old != nullptr) {
+    strangers_.insert(old);  // until it has left, or is too slow to
+  }
+  const bool finished = finished_;
+  lock.unlock();
+  if (old != nullptr) {
+    old->close({v1::TWICE, "the same client came again", 0});
+  }
+  if (finished) {
+    say_finished({session});
+  }
+  changed_.notify_all();
+}
+
+void Hub::catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientId client, Round told) {
+  while (told != past_.committed) {
+    told = past_.committed;
+    const auto counted = past_.counted.find(client);
+    const int phases = counted != past_.counted.end() && counted->second.round == told ? counted->second.phases : 0;
+    lock.unlock();
+    session.tell_committed(told, phases);
+    lock.lock();
+  }
+}
+
+void Hub::left(Session& session) {
+  fault_point("hub.left");
+  {
+    const std::lock_guard lock(mutex_);
+    strangers_.erase(session.shared_from_this());
+    visitors_.erase(session.shared_from_this());
+    desk_.left(session);
+    const std::optional<ClientId> client = session.client();
+    const auto found = client ? sessions_.find(*client) : sessions_.end();
+    if (found != sessions_.end() && found->second.get() == &session) {
+      sessions_.erase(found);
+    }
+  }
+  changed_.notify_all();
+}
+
+void Hub::refused(v1::Reason reason) {
+  const std::lock_guard lock(mutex_);
+  traffic_.verdicts[reason] += 1;
+}
+
+void Hub::receive_visitor(const std::shared_ptr<Session>& session, const v1::Visit& visit) {
+  fault_point("hub.visitor_asked");
+  v1::Welcome welcome;
+  {
+    const std::lock_guard lock(mutex_);
+    welcome = welcome_to(0);
+  }
+  Assignment question = desk_.ask(*session, visit, welcome.committed());
+  {
+    const std::lock_guard lock(mutex_);
+    strangers_.erase(session);
+    visitors_.emplace(session, Clock::now());
+  }
+  session->welcome(welcome);
+  give(*session, std::move(question));
+}
+
+void Hub::say_finished(const std::vector<std::shared_ptr<Session>>& sessions) {
+  for (const auto& session : sessions) {
+    session->close({v1::FINISHED, "all rounds are done", 0});
+    fault_point("hub.goodbye_said");
+    const std::lock_guard lock(mutex_);
+    told_.insert(session->client().value());
+  }
+}
+
+void Hub::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
+  say_finished(everybody());
+}
+
+void Hub::await_farewells(double seconds) {
+  const Clock::time_point until = Clock::now() + scaled(seconds);
+  std::unique_lock lock(mutex_);
+  // Those who were told are still there until they have read it.
+  while ((told_ != known_ || !sessions_.empty()) && Clock::now() < until) {
+    wait(lock, until);
+  }
+}
+
+void Hub::dismiss(const Refusal& refusal) {
+  for (const auto& session : all_connections()) {
+    session->close(refusal);
+  }
+}
+
+void Hub::send_away(const std::function<bool(const Peer& peer)>& unwanted, const Refusal& refusal) {
+  for (const auto& session : all_connections()) {
+    const Peer& peer = session->peer();
+    if (unwanted(peer)) {
+      log::warning("{}: {} is sent away: {}", peer.address, peer.name, refusal.text);
+      refused(refusal.reason);
+      session->close(refusal);
+    }
+  }
+}
+
+void Hub::sever() {
+  for (const auto& session : everybody()) {
+    session->abort({v1::SHUTTING_DOWN, "", 1});
+  }
+}
+
+void Hub::sweep() {
+  const Clock::time_point now = Clock::now();
+  std::vector<std::shared_ptr<Session>> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto is_gone = [&](const std::shared_ptr<Session>& session) {
+      return now - session->last_heard() > scaled(options_.dead_seconds) || session->overdue(now);
+    };
+    for (const auto& [client, session] : sessions_) {
+      if (is_gone(session)) {
+        gone.push_back(session);
+      }
+    }
+    std::copy_if(strangers_.begin(), strangers_.end(), std::back_inserter(gone), is_gone);
+    for (const auto& [session, since] : visitors_) {
+      // They are silent while they describe their data; a visit takes no longer than an exchange.
+      if (now - since > scaled(options_.round_seconds) || session->overdue(now)) {
+        gone.push_back(session);
+      }
+    }
+  }
+  for (const auto& session : gone) {
+    refused(v1::TOO_SLOW);
+    session->abort({v1::TOO_SLOW, "not heard, or too slow", 0.5});
+  }
+}
+
+}  // namespace feroma::net
