@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "feroma/core/error.h"
+#include "feroma/core/setting_lists.h"
 
 namespace feroma {
 namespace {
@@ -45,41 +46,112 @@ std::string place(const std::string& name, const toml::node& node) {
   return fmt::format("{}:{}", name, node.source().begin.line);
 }
 
-void flatten(const toml::table& table, const std::string& prefix, const std::string& name, Settings& out);
-
-void flatten_node(const toml::node& node, const std::string& key, const std::string& name, Settings& out) {
-  const std::string where = place(name, node);
-  if (const auto* table = node.as_table()) {
-    flatten(*table, key + ".", name, out);
-  } else if (const auto* array = node.as_array()) {
-    require(array->is_array_of_tables(), ErrorCode::invalid_config, "{}: {} must be one value, got a list of {}", where,
-            key, array->size());
-    for (std::size_t i = 0; i < array->size(); ++i) {
-      require(!array->get(i)->as_table()->empty(), ErrorCode::invalid_config, "{}: this [[{}]] table is empty",
-              place(name, *array->get(i)), key);
-      flatten(*array->get(i)->as_table(), fmt::format("{}.{}.", key, i), name, out);
-    }
-  } else if (const auto* flag = node.as_boolean()) {
-    out[key] = {flag->get(), where};
-  } else if (const auto* integer = node.as_integer()) {
-    out[key] = {integer->get(), where};
-  } else if (const auto* number = node.as_floating_point()) {
-    out[key] = {number->get(), where};
-  } else if (const auto* text = node.as_string()) {
-    out[key] = {text->get(), where};
-  } else {
-    fail(ErrorCode::invalid_config, "{}: {} must be a boolean, number or string, got a date or time", where, key);
+/// The value of a node that is neither a table nor a list.
+SettingValue value_of(const toml::node& node, const std::string& key, const std::string& where) {
+  if (const auto* flag = node.as_boolean()) {
+    return flag->get();
   }
+  if (const auto* integer = node.as_integer()) {
+    return integer->get();
+  }
+  if (const auto* number = node.as_floating_point()) {
+    return number->get();
+  }
+  if (const auto* text = node.as_string()) {
+    return text->get();
+  }
+  fail(ErrorCode::invalid_config, "{}: {} must be a boolean, number or string, got a date or time", where, key);
 }
 
-void flatten(const toml::table& table, const std::string& prefix, const std::string& name, Settings& out) {
-  for (const auto& [key, node] : table) {
-    // A quoted key could hold a dot and so pass for a key of another table.
-    require(!key.empty() && key.str().find_first_not_of(kKeyLetters) == std::string_view::npos,
-            ErrorCode::invalid_config, "{}: a key must be made of letters, digits, _ and -, got {}{}",
-            place(name, node), prefix, toml_string(key.str()));
-    flatten_node(node, prefix + std::string(key.str()), name, out);
+/// What a file may hold beyond tables and single values.
+enum class Lists { refused, accepted };
+
+/// Walks a TOML document and collects its values under dotted keys.
+class Flattener {
+ public:
+  Flattener(std::string name, Lists lists) : name_(std::move(name)), lists_(lists) {}
+
+  void table(const toml::table& table, const std::string& prefix) {
+    for (const auto& [key, node] : table) {
+      check_key(key.str(), prefix, place(name_, node));
+      this->node(node, prefix + std::string(key.str()));
+    }
   }
+  [[nodiscard]] SettingLists take() { return std::move(out_); }
+
+ private:
+  void check_key(std::string_view key, const std::string& prefix, const std::string& where) const {
+    // A quoted key could hold a dot and so pass for a key of another table; where lists are, that is what it says.
+    const bool dotted = lists_ == Lists::accepted && !key.starts_with('.') && !key.ends_with('.') &&
+                        key.find("..") == std::string_view::npos;
+    std::string letters(key);
+    if (dotted) {
+      letters.erase(std::remove(letters.begin(), letters.end(), '.'), letters.end());
+    }
+    require(!letters.empty() && letters.find_first_not_of(kKeyLetters) == std::string::npos, ErrorCode::invalid_config,
+            "{}: a key must be made of letters, digits, _ and -, got {}{}", where, prefix, toml_string(key));
+  }
+
+  void node(const toml::node& node, const std::string& key) {
+    if (const auto* inner = node.as_table()) {
+      table(*inner, key + ".");
+    } else if (const auto* array = node.as_array()) {
+      this->array(*array, key);
+    } else {
+      const std::string where = place(name_, node);
+      add(key, {{value_of(node, key, where)}, /*single=*/true, where});
+    }
+  }
+
+  void array(const toml::array& array, const std::string& key) {
+    if (array.is_array_of_tables()) {
+      for (std::size_t i = 0; i < array.size(); ++i) {
+        require(!array.get(i)->as_table()->empty(), ErrorCode::invalid_config, "{}: this [[{}]] table is empty",
+                place(name_, *array.get(i)), key);
+        table(*array.get(i)->as_table(), fmt::format("{}.{}.", key, i));
+      }
+      return;
+    }
+    const std::string where = place(name_, array);
+    require(lists_ == Lists::accepted, ErrorCode::invalid_config, "{}: {} must be one value, got a list of {}", where,
+            key, array.size());
+    SettingList list{{}, /*single=*/false, where};
+    for (const toml::node& element : array) {
+      require(element.is_value(), ErrorCode::invalid_config,
+              "{}: {} must be a list of booleans, numbers or strings, got a list or table in it", where, key);
+      list.values.push_back(value_of(element, key, where));
+    }
+    add(key, std::move(list));
+  }
+
+  void add(const std::string& key, SettingList list) {
+    const auto [found, is_new] = out_.emplace(key, list);
+    require(is_new, ErrorCode::invalid_config, "{}: {} is set before, at {}", list.where, key, found->second.where);
+  }
+
+  std::string name_;
+  Lists lists_;
+  SettingLists out_;
+};
+
+SettingLists parse(std::string_view text, const std::string& name, Lists lists) {
+  Flattener flattener(name, lists);
+  try {
+    flattener.table(toml::parse(text, name), "");
+  } catch (const toml::parse_error& error) {
+    // toml++ throws its own type; ours names the file and line.
+    fail(ErrorCode::invalid_config, "{}:{}: not valid TOML: {}", name, error.source().begin.line, error.description());
+  }
+  return flattener.take();
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  require(in.good() && std::filesystem::is_regular_file(file), ErrorCode::invalid_config,
+          "{}: cannot read the config file", file.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -100,14 +172,10 @@ SettingValue parse_value(const std::string& key, std::string_view text) {
       fail(ErrorCode::invalid_config, "--set {}: not a valid value: {}", key, error.description());
     }
   }
-  Settings parsed;
   const toml::node* value = table.get("value");
-  if (table.size() == 1 && value->is_value() && !value->is_date() && !value->is_time() && !value->is_date_time()) {
-    flatten_node(*value, key, "--set", parsed);
-  }
-  require(parsed.size() == 1, ErrorCode::invalid_config, "--set {} must be one boolean, number or string, got {}", key,
-          text);
-  return parsed.at(key).value;
+  require(table.size() == 1 && value->is_value() && !value->is_date() && !value->is_time() && !value->is_date_time(),
+          ErrorCode::invalid_config, "--set {} must be one boolean, number or string, got {}", key, text);
+  return value_of(*value, key, "--set");
 }
 
 /// Where a dotted key is written: table "algorithm", index 0, name "profile.encoder".
@@ -135,24 +203,22 @@ TableKey table_and_key(const std::string& key) {
 
 }  // namespace
 
-Settings load_settings(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  require(in.good() && std::filesystem::is_regular_file(file), ErrorCode::invalid_config,
-          "{}: cannot read the config file", file.string());
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_settings(text.str(), file.string());
-}
+Settings load_settings(const std::filesystem::path& file) { return parse_settings(text_of(file), file.string()); }
 
 Settings parse_settings(std::string_view text, const std::string& name) {
   Settings settings;
-  try {
-    flatten(toml::parse(text, name), "", name, settings);
-  } catch (const toml::parse_error& error) {
-    // toml++ throws its own type; ours names the file and line.
-    fail(ErrorCode::invalid_config, "{}:{}: not valid TOML: {}", name, error.source().begin.line, error.description());
+  for (auto& [key, list] : parse(text, name, Lists::refused)) {
+    settings[key] = {list.values.front(), list.where};
   }
   return settings;
+}
+
+SettingLists load_setting_lists(const std::filesystem::path& file) {
+  return parse_setting_lists(text_of(file), file.string());
+}
+
+SettingLists parse_setting_lists(std::string_view text, const std::string& name) {
+  return parse(text, name, Lists::accepted);
 }
 
 void apply_override(Settings& settings, std::string_view assignment) {

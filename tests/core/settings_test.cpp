@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "feroma/core/files.h"
+#include "feroma/core/setting_lists.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 
@@ -197,6 +198,30 @@ RC_GTEST_PROP(ToToml, RoundTripsAnyNumber, (double number, std::int64_t integer,
   settings["b.0.flag"] = {flag, ""};
   settings["b.1.flag"] = {!flag, ""};
   RC_ASSERT(values_of(parse_settings(to_toml(settings), "a.toml")) == values_of(settings));
+}
+
+SettingLists lists(const std::string& text) { return parse_setting_lists(text, "a.toml"); }
+
+TEST(SettingLists, HoldSingleValuesAndListsOfThem) {
+  const SettingLists read = lists("[sweep]\nseeds = [42, 43]\nname = 'x'\n[axes]\nscenario.level = ['low', 'high']\n");
+  EXPECT_EQ(read.at("sweep.seeds").values, (std::vector<SettingValue>{std::int64_t{42}, std::int64_t{43}}));
+  EXPECT_FALSE(read.at("sweep.seeds").single);
+  EXPECT_EQ(read.at("sweep.seeds").where, "a.toml:2");
+  EXPECT_TRUE(read.at("sweep.name").single);
+  EXPECT_EQ(read.at("axes.scenario.level").values.size(), 2U);
+  EXPECT_TRUE(lists("b = []\n").at("b").values.empty());
+}
+
+TEST(SettingLists, AQuotedKeyMayHoldDotsAndIsTheSameKey) {
+  EXPECT_TRUE(lists("[axes]\n'scenario.level' = 'low'\n").contains("axes.scenario.level"));
+  const auto refusal_of = [](const std::string& text) {
+    return error_of(ErrorCode::invalid_config, [&] { static_cast<void>(lists(text)); });
+  };
+  EXPECT_TRUE(holds(refusal_of("[axes]\n'a.b' = 1\na.b = 2\n"), "a.b is set before, at a.toml:"));
+  EXPECT_TRUE(holds(refusal_of("'a..b' = 1\n"), "a key must be made of letters"));
+  EXPECT_TRUE(holds(refusal_of("'.a' = 1\n"), "a key must be made of letters"));
+  EXPECT_TRUE(holds(refusal_of("b = [1, [2]]\n"), "a.toml:1: b must be a list of booleans, numbers or strings"));
+  EXPECT_TRUE(holds(refusal_of("b = [2020-01-01]\n"), "must be a boolean, number or string, got a date or time"));
 }
 
 }  // namespace
