@@ -9,18 +9,6 @@
 namespace feroma {
 namespace {
 
-LoadOptions load_options(const ScenarioOptions& options) {
-  LoadOptions load;
-  if (options.image_size > 0) {
-    load.image_size = options.image_size;
-  }
-  if (options.age_threshold > 0) {
-    load.age_threshold = options.age_threshold;
-  }
-  load.first_classes = options.first_classes;
-  return load;
-}
-
 /// A reader that takes no notice of an option is seen by what it returned.
 void check_use(const ScenarioOptions& options, const Dataset& dataset, Problems& problems) {
   const SampleShape shape = dataset.train.shape;
@@ -53,8 +41,10 @@ int wanted_factors(const ScenarioOptions& options, int present) {
 
 }  // namespace
 
-std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems) {
-  const std::shared_ptr<const Dataset> dataset = load_dataset(options.dataset, options.data_dir, load_options(options));
+std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems,
+                                                  SharedDatasets* shared) {
+  const std::shared_ptr<const Dataset> dataset =
+      shared == nullptr ? read_scenario_files(options) : shared->get(options);
   check_use(options, *dataset, problems);
   const int present = domain_factors(*dataset);
   if (options.shift != Shift::natural || present < 2 || wanted_factors(options, present) == present) {

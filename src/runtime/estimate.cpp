@@ -51,10 +51,10 @@ std::vector<std::int64_t> clients_per_round(const Experiment& experiment) {
 
 }  // namespace
 
-RunEstimate estimate_run(const Experiment& experiment, int threads) {
+RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets) {
   use_simd(experiment.simd());
   const ScenarioOptions& scenario = experiment.scenario;
-  const std::unique_ptr<Federation> made = make_federation(experiment);
+  const std::unique_ptr<Federation> made = make_federation(experiment, datasets);
   const Federation& federation = *made;
   const ModelSpec model = experiment.model(federation.shape(), federation.classes());
   const std::vector<AlgorithmCheck> checks = check_algorithms(experiment, model, federation.multi_label());

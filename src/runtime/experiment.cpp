@@ -12,6 +12,9 @@ namespace {
 void make_labels_unique(std::vector<AlgorithmPlan>& plans) {
   std::set<std::string> taken;
   for (AlgorithmPlan& plan : plans) {
+    if (plan.label.empty()) {
+      continue;  // unknown, and reported already
+    }
     const std::string wanted = plan.label;
     for (int count = 2; !taken.insert(plan.label).second; ++count) {
       plan.label = fmt::format("{}-{}", wanted, count);
@@ -122,6 +125,21 @@ Settings Experiment::resolved() const {
     }
   }
   return settings;
+}
+
+std::vector<std::string> algorithm_labels(const Settings& settings) {
+  Problems reported_by_read_experiment;
+  SettingsReader reader(settings, reported_by_read_experiment);
+  std::vector<AlgorithmPlan> plans;
+  for (int i = 0; i < reader.table_count("algorithm"); ++i) {
+    plans.push_back(plan_algorithm(reader, fmt::format("algorithm.{}", i), reported_by_read_experiment));
+  }
+  make_labels_unique(plans);
+  std::vector<std::string> labels;
+  for (const AlgorithmPlan& plan : plans) {
+    labels.push_back(plan.label);
+  }
+  return labels;
 }
 
 Experiment read_experiment(const Settings& settings) {

@@ -40,7 +40,7 @@ Together RoundLoop::together(const Algorithm& algorithm, std::span<const TestPol
   setup_.workers.run(
       1,
       [&](std::size_t, Trainer& trainer) {
-        met = serve_together(algorithm, policies, setup_.federation, kFewLabels, trainer, setup_.rng, remembered,
+        met = serve_together(algorithm, policies, setup_.federation, few_labels(), trainer, setup_.rng, remembered,
                              totals_.stages);
       },
       setup_.stop);
@@ -74,7 +74,7 @@ std::optional<double> RoundLoop::score_best_round() {
       clients,
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
-        scores[i] = score_native(*best, setup_.federation.test(client, kFewLabels), client, trainer, setup_.rng,
+        scores[i] = score_native(*best, setup_.federation.test(client, few_labels()), client, trainer, setup_.rng,
                                  remembered, seconds[i], &met, tellers[i]);
       },
       setup_.stop);
@@ -101,7 +101,7 @@ ResultRecord RoundLoop::evaluate() {
       clients,
       [&](std::size_t i, Trainer& trainer) {
         const auto client = static_cast<ClientId>(i);
-        scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, kFewLabels), client, trainer,
+        scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, few_labels()), client, trainer,
                                       setup_.rng, remembered, trained_on, seconds[i], &met, tellers[i]);
       },
       setup_.stop);

@@ -29,7 +29,7 @@ class Run {
       : experiment_(experiment),
         options_(options),
         stop_(stop),
-        federation_(make_federation(experiment)),
+        federation_(make_federation(experiment, options.datasets)),
         model_(experiment.model(federation_->shape(), federation_->classes())),
         rng_(static_cast<std::uint64_t>(experiment.scenario.seed)),
         initial_(share(initialise(model_, rng_.derive("init")))),
@@ -186,9 +186,9 @@ class Run {
 
 }  // namespace
 
-std::unique_ptr<Federation> make_federation(const Experiment& experiment) {
+std::unique_ptr<Federation> make_federation(const Experiment& experiment, SharedDatasets* datasets) {
   Problems problems;
-  const auto dataset = load_scenario_data(experiment.scenario, problems);
+  const auto dataset = load_scenario_data(experiment.scenario, problems, datasets);
   experiment.scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
   problems.locate(experiment.given);
   problems.raise();
@@ -224,7 +224,10 @@ std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const
 
 std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,
                                          const std::atomic<bool>& stop) {
-  use_simd(experiment.simd());
+  // Kernels of another run may be at work, so nothing is set that is set already.
+  if (simd_target() != experiment.simd()) {
+    use_simd(experiment.simd());
+  }
   return Run(experiment, options, stop)();
 }
 

@@ -90,6 +90,10 @@ Json read_manifest(const fs::path& path) {
   return manifest;
 }
 
+bool holds_a_run(const fs::path& path) {
+  return fs::exists(path / "config.toml") && fs::exists(path / "manifest.json");
+}
+
 void check_same_build(const fs::path& path, const Json& now) {
   const Json then = read_manifest(path);
   for (const char* key : {"version", "engine", "simd"}) {
@@ -101,11 +105,26 @@ void check_same_build(const fs::path& path, const Json& now) {
 
 }  // namespace
 
+std::optional<RunTimes> run_times(const fs::path& folder) {
+  if (!holds_a_run(folder)) {
+    return std::nullopt;
+  }
+  const Json manifest = read_manifest(folder);
+  RunTimes times;
+  const auto text = [&](const char* key) {
+    const auto found = manifest.find(key);
+    return found != manifest.end() && found->is_string() ? std::optional(found->get<std::string>()) : std::nullopt;
+  };
+  times.started = text("started").value_or("");
+  times.ended = text("ended");
+  return times;
+}
+
 RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& experiment, int threads)
     : path_(std::move(path)) {
   const std::string config = to_toml(experiment.resolved());
   const Json description = describe(experiment, threads);
-  const bool is_run = fs::exists(path_ / "config.toml") && fs::exists(path_ / "manifest.json");
+  const bool is_run = holds_a_run(path_);
   if (fs::exists(path_) && !is_run) {
     require(fs::is_directory(path_) && holds_only_run_files(path_), ErrorCode::invalid_config,
             "--out {}: must be a new or empty folder or an earlier run, and it is none of them", path_.string());

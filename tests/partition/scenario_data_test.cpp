@@ -142,5 +142,21 @@ TEST(ScenarioDataReal, TheFirstClassesOfPacs) {
   EXPECT_EQ(dataset->train.count(), 4U * 3 * 64);
 }
 
+TEST_F(ScenarioData, SharedDatasetsAreReadOnceForEachWayOfReading) {
+  write_table();
+  ScenarioOptions options;
+  options.dataset = folder_.string();
+  SharedDatasets shared;
+  const auto first = shared.get(options);
+  options.clients = 3;
+  EXPECT_EQ(shared.get(options), first) << "how clients divide the data is no matter of reading";
+  Problems problems;
+  EXPECT_EQ(load_scenario_data(options, problems, &shared), first);
+  options.image_size = 8;
+  EXPECT_NE(shared.get(options), first);
+  options.image_size = 0;
+  EXPECT_EQ(shared.get(options), first) << "somebody still has it";
+}
+
 }  // namespace
 }  // namespace feroma

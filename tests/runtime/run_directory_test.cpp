@@ -38,6 +38,18 @@ TEST_F(RunDirectoryTest, WritesConfigAndManifest) {
   EXPECT_NE(read_text(out / "manifest.json").find("\"ended\": \"20"), std::string::npos);
 }
 
+TEST_F(RunDirectoryTest, TellsWhetherARunHasEnded) {
+  EXPECT_FALSE(run_times(out)) << "nothing is there";
+  {
+    const RunDirectory directory(out, Existing::refuse, experiment(), 2);
+    ASSERT_TRUE(run_times(out));
+    EXPECT_TRUE(run_times(out)->started.starts_with("20"));
+    EXPECT_FALSE(run_times(out)->ended);
+  }
+  make(Existing::resume);
+  EXPECT_TRUE(run_times(out)->ended);
+}
+
 TEST_F(RunDirectoryTest, RefusesAnExistingRunUnlessTold) {
   make(Existing::refuse);
   expect_refused(Existing::refuse, "--resume to go on with it or --overwrite");

@@ -9,6 +9,9 @@
 
 namespace feroma {
 
+/// Labelled samples per class that the few-label policy may use to choose a model, unless a scenario says otherwise.
+inline constexpr int kFewLabels = 20;
+
 /// The `[scenario]` table of a config file.
 struct ScenarioOptions {
   std::string dataset = "fmnist";
@@ -25,6 +28,7 @@ struct ScenarioOptions {
   int clients = 20;
   int samples_per_client = 0;  ///< 0: the clients divide the dataset
   int test_clients = 0;        ///< 0: all
+  int few_labels = kFewLabels;
   int rounds = 20;
   double participation = 1.0;
   std::int64_t seed = 42;
@@ -75,6 +79,8 @@ struct ScenarioOptions {
     visit("samples_per_client", self.samples_per_client, at_least(0),
           "training samples each client draws for itself; 0 divides the dataset among the clients");
     visit("test_clients", self.test_clients, at_least(0), "test clients scored at the end, the first ones; 0 is all");
+    visit("few_labels", self.few_labels, at_least(1),
+          "labelled samples of each class by which a test client may choose its model");
     visit("rounds", self.rounds, at_least(1), "communication rounds");
     visit("participation", self.participation, Rule{.min = 0, .max = 1, .min_excluded = true},
           "fraction of clients sampled per round, at least one");

@@ -4,14 +4,16 @@
 
 #include "feroma/data/dataset.h"
 #include "feroma/partition/scenario.h"
+#include "feroma/partition/shared_datasets.h"
 
 namespace feroma {
 
 /**
  * The dataset of a scenario, read as its options say. Under natural shift, domains of several factors (view x age x
  * sex) are merged to as many as the level asks for: one, two or three. Options that the dataset would ignore
- * are problems.
+ * are problems. With `shared`, files that it has read already are not read again.
  */
-[[nodiscard]] std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems);
+[[nodiscard]] std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems,
+                                                                SharedDatasets* shared = nullptr);
 
 }  // namespace feroma

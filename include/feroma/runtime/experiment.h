@@ -68,6 +68,9 @@ struct Experiment {
   [[nodiscard]] SimdTarget simd() const;
 };
 
+/// The labels of a config's algorithms, in order, as a run calls them; empty for one that nobody knows.
+[[nodiscard]] std::vector<std::string> algorithm_labels(const Settings& settings);
+
 /// Reads a whole config; all mistakes are reported in one invalid_config error.
 [[nodiscard]] Experiment read_experiment(const Settings& settings);
 

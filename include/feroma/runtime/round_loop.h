@@ -15,9 +15,6 @@
 
 namespace feroma {
 
-/// Labelled samples per class that the few-label policy may use to choose a model.
-inline constexpr int kFewLabels = 20;
-
 /// One algorithm on one federation: the round loop and the final evaluation.
 class RoundLoop {
  public:
@@ -61,6 +58,8 @@ class RoundLoop {
   [[nodiscard]] std::optional<double> mixing_auc(const RoundTrace& trace, Round round) const;
   void validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record);
   [[nodiscard]] std::optional<double> score_best_round();
+  /// Labelled samples per class by which a test client may choose.
+  [[nodiscard]] int few_labels() const { return setup_.federation.options().few_labels; }
   /// How each test client tells of its data; null without a budget.
   [[nodiscard]] std::vector<Disclosure*> test_disclosures() const;
   /// One worker serves those test clients that help one another, before each is scored.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "feroma/drift/federation.h"
+#include "feroma/partition/shared_datasets.h"
 #include "feroma/report/record.h"
 #include "feroma/runtime/experiment.h"
 #include "feroma/runtime/run_directory.h"
@@ -31,10 +32,13 @@ struct RunOptions {
   RunObserver observer = {};
   /// Permutes the order in which clients run; the results must not change.
   std::optional<std::uint64_t> task_order_seed = {};
+  /// Where several runs of one process keep their data; null reads the files.
+  SharedDatasets* datasets = nullptr;
 };
 
 /// Runs every algorithm of the experiment and writes the run directory; `stop` becoming true ends it with `interrupted`
-/// after the state of the last finished round is saved.
+/// after the state of the last finished round is saved. Several may run at once in one process if their SIMD targets
+/// are the same; peak_rss_bytes is then that of all of them.
 std::vector<ResultRecord> run_experiment(const Experiment& experiment, const RunOptions& options,
                                          const std::atomic<bool>& stop);
 
@@ -42,7 +46,8 @@ std::vector<ResultRecord> run_experiment(const Experiment& experiment, const Run
 std::vector<ResultRecord> run_config(const std::filesystem::path& file, const RunOptions& options);
 
 /// The clients and their data: the dataset is read, and the scenario's rules that need it are checked.
-[[nodiscard]] std::unique_ptr<Federation> make_federation(const Experiment& experiment);
+[[nodiscard]] std::unique_ptr<Federation> make_federation(const Experiment& experiment,
+                                                          SharedDatasets* datasets = nullptr);
 
 /// What is known of an algorithm before it runs.
 struct AlgorithmCheck {
@@ -68,6 +73,6 @@ struct RunEstimate {
   std::int64_t memory_bytes = 0;
   double seconds = 0;  ///< of all algorithms, from a few timed steps on this machine; extra rounds count as the last
 };
-[[nodiscard]] RunEstimate estimate_run(const Experiment& experiment, int threads);
+[[nodiscard]] RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets = nullptr);
 
 }  // namespace feroma

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "feroma/runtime/experiment.h"
@@ -9,6 +10,15 @@ namespace feroma {
 
 /// What to do with a run that is already there.
 enum class Existing { refuse, resume, overwrite };
+
+/// When a run began and ended, as its manifest has it.
+struct RunTimes {
+  std::string started;
+  std::optional<std::string> ended;  ///< absent: it did not finish
+};
+
+/// The times of the run in a folder; absent where there is none. A manifest that cannot be read is an error.
+[[nodiscard]] std::optional<RunTimes> run_times(const std::filesystem::path& folder);
 
 /**
  * Takes possession of a run directory and writes `config.toml` and `manifest.json`. An existing run is refused,
