@@ -8,14 +8,12 @@
 #include <string_view>
 
 #include "feroma/core/error.h"
+#include "report/result_fields.h"
 
 namespace feroma::detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The keys of `seconds`, in the order of a round.
-constexpr std::array<const char*, 7> kStages{"data", "train", "profile", "map", "aggregate", "evaluate", "save"};
 
 /// Summaries of earlier versions do not have these.
 constexpr std::array<std::string_view, 2> kAddedLater{"not_applicable", "dp_guarantee"};
@@ -41,38 +39,6 @@ void visit_round(Record& record, Visit&& visit) {
   visit("bytes_up", record.bytes_up);
   visit("bytes_down", record.bytes_down);
   visit("epsilon", record.epsilon);
-}
-
-template <class Record, class Visit>
-void visit_result(Record& record, Visit&& visit) {
-  visit("label", record.label);
-  visit("algorithm", record.algorithm);
-  visit("preset", record.preset);
-  visit("seed", record.seed);
-  visit("accuracy", record.accuracy);
-  visit("accuracy_std_clients", record.accuracy_std_clients);
-  visit("accuracy_worst10", record.accuracy_worst10);
-  visit("accuracy_known", record.accuracy_known);
-  visit("accuracy_few_label", record.accuracy_few_label);
-  visit("accuracy_nearest", record.accuracy_nearest);
-  visit("accuracy_best_round", record.accuracy_best_round);
-  visit("metric", record.metric);
-  visit("match_rate", record.match_rate);
-  visit("seconds_total", record.seconds_total);
-  visit("seconds", record.seconds);
-  visit("samples_per_second", record.samples_per_second);
-  visit("bytes_up_per_client_round", record.bytes_up_per_client_round);
-  visit("bytes_down_per_client_round", record.bytes_down_per_client_round);
-  visit("profile_floats", record.profile_floats);
-  visit("peak_rss_bytes", record.peak_rss_bytes);
-  visit("epsilon", record.epsilon);
-  visit("accuracy_newcomers", record.accuracy_newcomers);
-  visit("accuracy_expectation", record.accuracy_expectation);
-  visit("accuracy_personal", record.accuracy_personal);
-  visit("forward_passes_per_client_round", record.forward_passes_per_client_round);
-  visit("backward_passes_per_client_round", record.backward_passes_per_client_round);
-  visit("not_applicable", record.not_applicable);
-  visit("dp_guarantee", record.dp_guarantee);
 }
 
 Json value_json(const std::string& text) { return text; }

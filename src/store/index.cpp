@@ -14,7 +14,6 @@ using detail::Statement;
 using detail::Transaction;
 
 constexpr std::int64_t kVersion = 1;
-constexpr int kBusyMilliseconds = 5000;
 /// Stands for "no client" in the key of a row.
 constexpr std::int64_t kGlobalModel = -1;
 
@@ -103,15 +102,10 @@ StoreEntry read_row(const Statement& row, const std::filesystem::path& path) {
 void StoreIndex::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 StoreIndex::StoreIndex(const std::filesystem::path& path, Mode mode) : path_(path) {
-  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
-  database_.reset(database);
-  if (code != SQLITE_OK) {
-    detail::fail_sqlite(database, path_);
-  }
-  sqlite3_busy_timeout(database, kBusyMilliseconds);
-  prepare(database, path_, mode == Mode::create);
+  const bool create = mode == Mode::create;
+  database_.reset(
+      detail::open_database(path_, create ? detail::OpenMode::create : detail::OpenMode::read_only).release());
+  prepare(database_.get(), path_, create);
 }
 
 void StoreIndex::insert(std::span<const StoreEntry> entries) {

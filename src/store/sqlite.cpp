@@ -4,6 +4,24 @@
 
 namespace feroma::detail {
 
+namespace {
+
+constexpr int kBusyMilliseconds = 5000;
+
+}  // namespace
+
+Database open_database(const std::filesystem::path& path, OpenMode mode) {
+  const int flags = mode == OpenMode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  sqlite3* opened = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
+  Database database(opened);
+  if (code != SQLITE_OK) {
+    fail_sqlite(opened, path);
+  }
+  sqlite3_busy_timeout(opened, kBusyMilliseconds);
+  return database;
+}
+
 void fail_sqlite(sqlite3* database, const std::filesystem::path& path) {
   const int code = sqlite3_errcode(database);
   const bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;

@@ -12,6 +12,17 @@
 
 namespace feroma::detail {
 
+/// Closes a database at the end of its life.
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close(database); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+
+enum class OpenMode { create, read_only };
+
+/// Opens a database file; `create` makes an empty one where there is none. Waits a while for other processes.
+[[nodiscard]] Database open_database(const std::filesystem::path& path, OpenMode mode);
+
 /// Throws what SQLite says of the last call: invalid_data for a damaged or foreign file, io for anything else.
 [[noreturn]] void fail_sqlite(sqlite3* database, const std::filesystem::path& path);
 
