@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "feroma/report/record.h"
+#include "feroma/runtime/run_directory.h"
+#include "feroma/sweep/cells.h"
+
+namespace feroma {
+
+enum class CellState {
+  pending,      ///< nothing is there
+  interrupted,  ///< a run that did not finish; it can go on
+  failed,       ///< it ended with an error, which is kept
+  done,
+};
+constexpr auto enum_names(CellState) {
+  using enum CellState;
+  return std::array<std::pair<CellState, std::string_view>, 4>{
+      {{pending, "pending"}, {interrupted, "interrupted"}, {failed, "failed"}, {done, "done"}}};
+}
+
+/// What a sweep's folder holds of one cell, whoever asked for it.
+struct CellRecord {
+  std::string key;
+  CellState state = CellState::pending;
+  std::string reason = {};  ///< why it failed
+  Settings config = {};     ///< resolved
+  RunTimes times = {};
+  std::optional<ResultRecord> result = {};  ///< of a finished cell
+};
+
+/// Where a cell's run directory lies in a sweep's folder.
+[[nodiscard]] std::filesystem::path cell_folder(const std::filesystem::path& out, const std::string& key);
+/// What is there of a cell; looks only.
+[[nodiscard]] CellRecord read_cell(const std::filesystem::path& out, const std::string& key);
+/// Every cell in the folder, by key. What is no cell, or not the one that its name says, is left out with a warning.
+[[nodiscard]] std::vector<CellRecord> read_cells(const std::filesystem::path& out);
+
+/// Which cells a sweep asked for: its name, and the keys with their places in the grid.
+struct SweepList {
+  std::string name;
+  std::map<std::string, std::string> points;
+};
+/// The lists of all sweeps that used the folder, by name.
+[[nodiscard]] std::vector<SweepList> read_sweep_lists(const std::filesystem::path& out);
+
+/**
+ * Takes possession of a sweep's folder: `cells/` with a run directory for each cell and a note for each that failed,
+ * `sweeps/` with the list of every sweep that was run in it. The lock is held as long as the object lives; a second
+ * sweep in the folder, or a folder with anything else in it, is refused.
+ */
+class SweepFolder {
+ public:
+  explicit SweepFolder(std::filesystem::path path);
+  ~SweepFolder();
+  SweepFolder(const SweepFolder&) = delete;
+  SweepFolder& operator=(const SweepFolder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Writes down which cells the sweep has.
+  void remember(const Sweep& sweep) const;
+  /// Keeps the reason of a failure, with the config that failed.
+  void note_failure(const SweepCell& cell, const std::string& reason) const;
+  void forget_failure(const std::string& key) const;
+
+ private:
+  struct Lock;
+
+  std::filesystem::path path_;
+  std::unique_ptr<Lock> lock_;
+};
+
+}  // namespace feroma

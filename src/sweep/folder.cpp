@@ -1,0 +1,179 @@
+#include "feroma/sweep/folder.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include <set>
+
+#include "core/posix_file.h"
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+#include "feroma/core/log.h"
+#include "feroma/report/summary.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFailed = ".failed.toml";
+constexpr const char* kReason = "failure.reason";
+
+fs::path note_path(const fs::path& out, const std::string& key) { return out / "cells" / (key + std::string(kFailed)); }
+
+std::string text_at(const Settings& settings, const std::string& key) {
+  const auto found = settings.find(key);
+  const auto* text = found == settings.end() ? nullptr : std::get_if<std::string>(&found->second.value);
+  return text == nullptr ? "" : *text;
+}
+
+/// The text as a config file can hold it: a message may quote bytes that are no UTF-8.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    c = static_cast<unsigned char>(c) < 0x80 ? c : '?';
+  }
+  return text;
+}
+
+bool is_key(std::string_view name) {
+  return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Whether a config is the one that a key stands for.
+bool belongs(const std::string& config, const std::string& key) {
+  return sha256(std::as_bytes(std::span(config))).starts_with(key);
+}
+
+/// Reads what a run directory has; it is the cell's own only if its config says so.
+void read_run(const fs::path& folder, CellRecord& cell) {
+  const std::optional<RunTimes> times = run_times(folder);
+  if (!times) {
+    return;
+  }
+  const std::string config = read_text(folder / "config.toml");
+  require(belongs(config, cell.key), ErrorCode::invalid_data,
+          "{}: config.toml must be the one that the folder is named after, and it is not", folder.string());
+  cell.config = parse_settings(config, (folder / "config.toml").string());
+  cell.times = *times;
+  cell.state = CellState::interrupted;
+  if (times->ended) {
+    const Summary summary = read_summary(folder / "summary.json");
+    require(summary.results.size() == 1, ErrorCode::invalid_data, "{}: must have one result, got {}",
+            (folder / "summary.json").string(), summary.results.size());
+    cell.result = summary.results.front();
+    cell.state = CellState::done;
+  }
+}
+
+/// The names in a folder that end so, without the ending.
+std::set<std::string> stems(const fs::path& folder, std::string_view ending) {
+  std::set<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.ends_with(ending) && !is_unfinished_write(name)) {
+      out.insert(name.substr(0, name.size() - ending.size()));
+    }
+  }
+  require(!error || error == std::errc::no_such_file_or_directory, ErrorCode::io, "{}: cannot list the folder: {}",
+          folder.string(), error.message());
+  return out;
+}
+
+}  // namespace
+
+fs::path cell_folder(const fs::path& out, const std::string& key) { return out / "cells" / key; }
+
+CellRecord read_cell(const fs::path& out, const std::string& key) {
+  CellRecord cell{.key = key};
+  read_run(cell_folder(out, key), cell);
+  const fs::path note = note_path(out, key);
+  if (cell.state != CellState::done && fs::exists(note)) {
+    Settings settings = load_settings(note);
+    cell.state = CellState::failed;
+    cell.reason = text_at(settings, kReason);
+    settings.erase(kReason);
+    cell.config = std::move(settings);
+  }
+  return cell;
+}
+
+std::vector<CellRecord> read_cells(const fs::path& out) {
+  std::set<std::string> keys = stems(out / "cells", "");
+  std::erase_if(keys, [](const std::string& name) { return !is_key(name); });
+  for (const std::string& key : stems(out / "cells", kFailed)) {
+    if (is_key(key)) {
+      keys.insert(key);
+    }
+  }
+  std::vector<CellRecord> cells;
+  for (const std::string& key : keys) {
+    try {
+      CellRecord cell = read_cell(out, key);
+      if (cell.state != CellState::pending) {
+        cells.push_back(std::move(cell));
+      }
+    } catch (const Error& error) {
+      // One damaged cell must not hide the others; whoever asks for it is told again.
+      log::warning("left out of the results: {}", error.what());
+    }
+  }
+  return cells;
+}
+
+std::vector<SweepList> read_sweep_lists(const fs::path& out) {
+  constexpr std::string_view kPrefix = "cell.";
+  std::vector<SweepList> lists;
+  for (const std::string& name : stems(out / "sweeps", ".toml")) {
+    SweepList& list = lists.emplace_back(SweepList{name, {}});
+    const Settings settings = load_settings(out / "sweeps" / (name + ".toml"));
+    for (const auto& [key, setting] : settings) {
+      if (key.starts_with(kPrefix)) {
+        list.points[key.substr(kPrefix.size())] = text_at(settings, key);
+      }
+    }
+  }
+  return lists;
+}
+
+struct SweepFolder::Lock {
+  detail::PosixFile file;
+};
+
+SweepFolder::SweepFolder(fs::path path) : path_(std::move(path)) {
+  std::error_code error;
+  const bool is_sweep = fs::is_directory(path_ / "cells", error);
+  require(is_sweep || !fs::exists(path_, error) || (fs::is_directory(path_, error) && fs::is_empty(path_, error)),
+          ErrorCode::invalid_config,
+          "--out {}: must be a new or empty folder or that of a sweep, and it is none of them", path_.string());
+  make_writable_folder(path_);
+  lock_ = std::make_unique<Lock>(Lock{detail::PosixFile(path_, O_RDONLY | O_DIRECTORY)});
+  require(lock_->file.try_lock(), ErrorCode::invalid_config, "--out {}: another sweep is running in this folder",
+          path_.string());
+  make_writable_folder(path_ / "cells");
+  make_writable_folder(path_ / "sweeps");
+  for (const fs::path& folder : {path_, path_ / "cells", path_ / "sweeps"}) {
+    remove_unfinished_writes(folder);
+  }
+}
+
+SweepFolder::~SweepFolder() = default;
+
+void SweepFolder::remember(const Sweep& sweep) const {
+  Settings settings;
+  settings["sweep.file"] = {sweep.file.string(), "sweep"};
+  for (const SweepCell& cell : sweep.cells) {
+    settings["cell." + cell.key] = {cell.point, "sweep"};
+  }
+  write_file_atomically(path_ / "sweeps" / (sweep.name + ".toml"), to_toml(settings));
+}
+
+void SweepFolder::note_failure(const SweepCell& cell, const std::string& reason) const {
+  Settings settings = cell.experiment.resolved();
+  settings[kReason] = {printable(reason), "sweep"};
+  write_file_atomically(note_path(path_, cell.key), to_toml(settings));
+}
+
+void SweepFolder::forget_failure(const std::string& key) const { fs::remove(note_path(path_, key)); }
+
+}  // namespace feroma

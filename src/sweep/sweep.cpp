@@ -1,0 +1,294 @@
+#include "feroma/sweep/sweep.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "feroma/core/error.h"
+#include "feroma/sweep/results.h"
+
+namespace feroma {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The cells of one call: who is under way, what is done, what is known of the rest.
+class Work {
+ public:
+  Work(const Sweep& sweep, const SweepOptions& options, const std::atomic<bool>& stop)
+      : sweep_(sweep), options_(options), stop_(stop), folder_(options.out), db_(options.out / "results.db") {}
+
+  std::vector<CellOutcome> operator()() {
+    look();
+    folder_.remember(sweep_);
+    db_.rebuild(read_cells(options_.out), read_sweep_lists(options_.out));
+    prepare();
+    if (options_.observer.started) {
+      options_.observer.started(plan_, progress());
+    }
+    for (const std::vector<std::size_t>& group : groups()) {
+      run_group(group);
+    }
+    return std::move(outcomes_);
+  }
+
+ private:
+  /// Finds what the folder has already, and refuses to touch unfinished cells that nobody asked to go on with.
+  void look() {
+    std::size_t unfinished = 0;
+    for (const SweepCell& cell : sweep_.cells) {
+      CellOutcome& outcome = outcomes_.emplace_back();
+      try {
+        CellRecord record = read_cell(options_.out, cell.key);
+        outcome.state = record.state;
+        outcome.reason = std::move(record.reason);
+        outcome.result = std::move(record.result);
+      } catch (const Error& error) {
+        // Damaged: it is tried again like any other that failed.
+        outcome.state = CellState::failed;
+        outcome.reason = error.what();
+      }
+      unfinished += outcome.state == CellState::interrupted || outcome.state == CellState::failed ? 1 : 0;
+      if (outcome.state != CellState::done) {
+        todo_.push_back(outcomes_.size() - 1);
+      }
+    }
+    require(options_.resume || unfinished == 0, ErrorCode::invalid_config,
+            "--out {}: {} of the {} cells were interrupted or failed there; use --resume to go on with them",
+            options_.out.string(), unfinished, sweep_.cells.size());
+  }
+
+  /// Estimates what is to do, and decides how.
+  void prepare() {
+    std::vector<const SweepCell*> cells;
+    for (const std::size_t index : todo_) {
+      cells.push_back(&sweep_.cells[index]);
+    }
+    std::vector<CellEstimate> estimates;
+    try {
+      estimates = estimate_cells(cells, datasets_, stop_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::interrupted) {
+        throw;
+      }
+      estimates.resize(cells.size());  // nothing will run, so nothing need be known
+    }
+    WorkWishes wishes{options_.jobs, options_.threads, static_cast<int>(std::thread::hardware_concurrency()), 0,
+                      free_memory()};
+    for (const CellEstimate& estimate : estimates) {
+      wishes.cell_bytes = std::max(wishes.cell_bytes, estimate.memory_bytes);
+    }
+    plan_ = plan_work(todo_.size(), wishes);
+    std::vector<TimeLeft::Expected> expected;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const bool known = estimates[i].problem.empty() && estimates[i].seconds > 0;
+      expected.push_back(
+          {cells[i]->algorithm().name, known ? std::optional(estimates[i].seconds / plan_.threads) : std::nullopt});
+    }
+    time_.emplace(std::move(expected), plan_.jobs);
+    shares_.assign(todo_.size(), 0);
+  }
+
+  /// Kernels of two instruction sets cannot be at work at once, so cells of one come before those of the next. Members
+  /// are places in todo_.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> groups() const {
+    std::vector<std::pair<SimdTarget, std::vector<std::size_t>>> found;
+    for (std::size_t place = 0; place < todo_.size(); ++place) {
+      const SimdTarget target = sweep_.cells[todo_[place]].experiment.simd();
+      auto group = std::find_if(found.begin(), found.end(), [&](const auto& g) { return g.first == target; });
+      if (group == found.end()) {
+        group = found.insert(found.end(), {target, {}});
+      }
+      group->second.push_back(place);
+    }
+    std::vector<std::vector<std::size_t>> out;
+    for (auto& [target, places] : found) {
+      out.push_back(std::move(places));
+    }
+    return out;
+  }
+
+  void run_group(const std::vector<std::size_t>& places) {
+    std::atomic<std::size_t> next = 0;
+    {
+      std::vector<std::jthread> workers;
+      for (int i = 0; i < plan_.jobs; ++i) {
+        workers.emplace_back([&] {
+          for (std::size_t at = next++; at < places.size() && !stop_.load() && !broken(); at = next++) {
+            run_one(places[at]);
+          }
+        });
+      }
+    }
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+  }
+
+  [[nodiscard]] bool broken() {
+    const std::lock_guard lock(mutex_);
+    return failure_ != nullptr;
+  }
+
+  /// A cell that fails is an outcome; a folder or a database that cannot be written ends the sweep.
+  void run_one(std::size_t place) {
+    try {
+      {
+        const std::lock_guard lock(mutex_);
+        ++running_;
+      }
+      const CellOutcome outcome = run_cell(place);
+      const std::lock_guard lock(mutex_);
+      --running_;
+      record(place, outcome);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = failure_ ? failure_ : std::current_exception();
+    }
+  }
+
+  [[nodiscard]] CellOutcome run_cell(std::size_t place) {
+    const SweepCell& cell = sweep_.cells[todo_[place]];
+    CellOutcome outcome;
+    outcome.ran = true;
+    const auto start = Clock::now();
+    try {
+      RunOptions run;
+      run.out = cell_folder(options_.out, cell.key);
+      run.existing = run_times(run.out) ? Existing::resume : Existing::refuse;
+      run.threads = plan_.threads;
+      run.datasets = &datasets_;
+      run.observer.started = [&](const std::string&, int finished, int rounds) {
+        moved(place, finished, rounds, true);
+      };
+      run.observer.round_finished = [&](const RoundRecord& record, int rounds) {
+        moved(place, record.round, rounds, false);
+      };
+      outcome.result = run_experiment(cell.experiment, run, stop_).front();
+      outcome.state = CellState::done;
+    } catch (const Error& error) {
+      outcome.state = error.code() == ErrorCode::interrupted ? CellState::interrupted : CellState::failed;
+      outcome.reason = outcome.state == CellState::failed ? error.what() : "";
+    } catch (const std::exception& error) {
+      outcome.state = CellState::failed;
+      outcome.reason = error.what();
+    }
+    outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return outcome;
+  }
+
+  void moved(std::size_t place, int round, int rounds, bool start) {
+    const std::lock_guard lock(mutex_);
+    const double share = rounds > 0 ? static_cast<double>(round) / rounds : 0;
+    shares_[place] = share;
+    if (start) {
+      first_shares_[place] = share;
+    }
+    time_->progressed(place, share);
+    if (options_.observer.progressed) {
+      options_.observer.progressed(progress());
+    }
+  }
+
+  /// Notes what became of a cell; the caller holds the lock.
+  void record(std::size_t place, const CellOutcome& outcome) {
+    const std::size_t index = todo_[place];
+    const SweepCell& cell = sweep_.cells[index];
+    outcomes_[index] = outcome;
+    if (outcome.state == CellState::failed) {
+      folder_.note_failure(cell, outcome.reason);
+    } else {
+      folder_.forget_failure(cell.key);
+    }
+    if (outcome.state == CellState::done) {
+      time_->finished(place, outcome.seconds, 1 - first_shares_[place]);
+    } else if (outcome.state == CellState::failed) {
+      time_->dropped(place);
+    }
+    shares_[place] = outcome.state == CellState::interrupted ? shares_[place] : 1;
+    // Of a failed cell the folder may be what failed, so nothing is read from it.
+    const CellRecord kept = outcome.state == CellState::failed
+                                ? CellRecord{cell.key, outcome.state, outcome.reason, cell.experiment.resolved()}
+                                : read_cell(options_.out, cell.key);
+    if (kept.state != CellState::pending) {
+      db_.update(kept);
+    }
+    if (options_.observer.finished) {
+      options_.observer.finished(cell, outcome, progress());
+    }
+  }
+
+  [[nodiscard]] SweepProgress progress() const {
+    SweepProgress now;
+    now.cells = sweep_.cells.size();
+    now.running = running_;
+    double share = static_cast<double>(now.cells - todo_.size());
+    for (const double one : shares_) {
+      share += one;
+    }
+    now.share = share / static_cast<double>(now.cells);
+    for (const CellOutcome& outcome : outcomes_) {
+      now.done += outcome.state == CellState::done ? 1 : 0;
+      now.failed += outcome.state == CellState::failed && outcome.ran ? 1 : 0;
+    }
+    now.seconds_left = time_->seconds();
+    return now;
+  }
+
+  const Sweep& sweep_;
+  const SweepOptions& options_;
+  const std::atomic<bool>& stop_;
+  SweepFolder folder_;
+  ResultsDb db_;
+  SharedDatasets datasets_;
+  std::vector<CellOutcome> outcomes_;
+  std::vector<std::size_t> todo_;  ///< cells that are not done
+  WorkPlan plan_;
+
+  std::mutex mutex_;  ///< guards everything below, and outcomes_, folder_ and db_ while workers are there
+  std::optional<TimeLeft> time_;
+  std::vector<double> shares_;  ///< by place in todo_
+  std::map<std::size_t, double> first_shares_;
+  std::size_t running_ = 0;
+  std::exception_ptr failure_;
+};
+
+/// What an estimate depends on: everything but the seed.
+std::string kind_of(const SweepCell& cell) {
+  Settings settings = cell.experiment.resolved();
+  settings.erase("scenario.seed");
+  return to_toml(settings);
+}
+
+}  // namespace
+
+std::vector<CellEstimate> estimate_cells(std::span<const SweepCell* const> cells, SharedDatasets& datasets,
+                                         const std::atomic<bool>& stop) {
+  std::map<std::string, CellEstimate> known;
+  std::vector<CellEstimate> estimates;
+  for (const SweepCell* cell : cells) {
+    require(!stop.load(), ErrorCode::interrupted, "interrupted");
+    const auto [found, is_new] = known.try_emplace(kind_of(*cell));
+    if (is_new) {
+      try {
+        const RunEstimate estimate = estimate_run(cell->experiment, /*threads=*/1, &datasets);
+        found->second = {estimate.seconds, estimate.memory_bytes};
+      } catch (const Error& error) {
+        found->second.problem = error.what();
+      }
+    }
+    estimates.push_back(found->second);
+  }
+  return estimates;
+}
+
+std::vector<CellOutcome> run_sweep(const Sweep& sweep, const SweepOptions& options, const std::atomic<bool>& stop) {
+  return Work(sweep, options, stop)();
+}
+
+}  // namespace feroma

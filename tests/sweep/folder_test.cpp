@@ -1,0 +1,80 @@
+#include "feroma/sweep/folder.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/sweep/table_sweep.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+using test::holds;
+using test::refusal_of;
+
+class SweepFolderTest : public test::TableSweep {
+ protected:
+  [[nodiscard]] Sweep one() const { return sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n"); }
+};
+
+TEST_F(SweepFolderTest, IsTakenByOneSweepAtATime) {
+  const SweepFolder first(out());
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_config, [&] { SweepFolder second(out()); }),
+                    "another sweep is running in this folder"));
+}
+
+TEST_F(SweepFolderTest, ASweepMayComeBackAndAForeignFolderIsLeftAlone) {
+  { const SweepFolder first(out()); }
+  { const SweepFolder again(out()); }
+  fs::create_directories(folder() / "thesis");
+  write("thesis/thesis.tex", "years");
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_config, [&] { SweepFolder foreign(folder() / "thesis"); }),
+                    "must be a new or empty folder or that of a sweep"));
+  EXPECT_FALSE(fs::exists(folder() / "thesis" / "cells"));
+}
+
+TEST_F(SweepFolderTest, RemembersWhichSweepAskedForWhichCells) {
+  const SweepFolder taken(out());
+  const Sweep grid = one();
+  taken.remember(grid);
+  const std::vector<SweepList> lists = read_sweep_lists(out());
+  ASSERT_EQ(lists.size(), 1U);
+  EXPECT_EQ(lists[0].name, "grid");
+  EXPECT_EQ(lists[0].points, (std::map<std::string, std::string>{{grid.cells[0].key, "base"}}));
+}
+
+TEST_F(SweepFolderTest, AFailureIsKeptWithItsConfigUntilItIsForgotten) {
+  const SweepFolder taken(out());
+  const SweepCell cell = one().cells[0];
+  EXPECT_EQ(read_cell(out(), cell.key).state, CellState::pending);
+  taken.note_failure(cell, "no \"luck\"\nat \xff all");
+  const CellRecord failed = read_cell(out(), cell.key);
+  EXPECT_EQ(failed.state, CellState::failed);
+  EXPECT_EQ(failed.reason, "no \"luck\"\nat ? all") << "a config file holds no bytes that are no text";
+  EXPECT_EQ(std::get<std::string>(failed.config.at("algorithm.0.name").value), "fedavg");
+  EXPECT_EQ(read_cells(out()).size(), 1U);
+  taken.forget_failure(cell.key);
+  EXPECT_EQ(read_cell(out(), cell.key).state, CellState::pending);
+}
+
+TEST_F(SweepFolderTest, ACellIsWhatItsConfigSays) {
+  const Sweep grid = one();
+  const std::string& key = grid.cells[0].key;
+  ASSERT_EQ(run(grid)[0].state, CellState::done);
+  EXPECT_EQ(read_cell(out(), key).state, CellState::done);
+  fs::rename(cell_folder(out(), key), cell_folder(out(), "0123456789abcdef"));
+  EXPECT_TRUE(
+      holds(refusal_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_cell(out(), "0123456789abcdef")); }),
+            "must be the one that the folder is named after"));
+  EXPECT_TRUE(read_cells(out()).empty()) << "it is no result of anything";
+}
+
+TEST_F(SweepFolderTest, ARunThatDidNotEndIsInterrupted) {
+  const SweepCell cell = one().cells[0];
+  { const RunDirectory begun(cell_folder(out(), cell.key), Existing::refuse, cell.experiment, 1); }
+  const CellRecord record = read_cell(out(), cell.key);
+  EXPECT_EQ(record.state, CellState::interrupted);
+  EXPECT_FALSE(record.result);
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,131 @@
+// Every file of the reproduction suite makes the cells it should, none of which is refused. Nothing is trained.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "feroma/sweep/cells.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSweeps = FEROMA_SOURCE_DIR "/configs/paper/sweeps";
+
+/// Classes, training and test samples of the datasets that the suite uses.
+struct Size {
+  int classes;
+  std::size_t train;
+  std::size_t test;
+};
+const std::map<std::string, Size> kSizes{{"mnist", {10, 60'000, 10'000}},
+                                         {"fmnist", {10, 60'000, 10'000}},
+                                         {"cifar10", {10, 50'000, 10'000}},
+                                         {"uci-har", {6, 7'352, 2'947}}};
+
+std::vector<fs::path> suite() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(kSweeps)) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// A file of the suite, read once for all tests.
+const Sweep& sweep_of(const std::string& name) {
+  static std::map<std::string, Sweep> known;
+  const auto found = known.find(name);
+  return found != known.end() ? found->second
+                              : known.emplace(name, read_sweep(kSweeps / (name + ".toml"))).first->second;
+}
+
+TEST(PaperSuite, EveryCellOfEveryFileCanRun) {
+  for (const fs::path& file : suite()) {
+    const Sweep& sweep = sweep_of(file.stem());
+    EXPECT_EQ(sweep.name, file.stem());
+    for (const SweepCell& cell : sweep.cells) {
+      const ScenarioOptions& scenario = cell.experiment.scenario;
+      const auto size = kSizes.find(scenario.dataset);
+      ASSERT_NE(size, kSizes.end()) << file << " " << scenario.dataset;
+      Problems problems;
+      scenario.check(size->second.classes, size->second.train, size->second.test, problems);
+      EXPECT_TRUE(problems.messages().empty()) << file << " " << cell.point << ": " << problems.messages().front();
+      EXPECT_EQ(scenario.seed, 42) << file;
+      EXPECT_TRUE(scenario.dataset != "cifar10" || cell.experiment.training.standardise) << file;
+    }
+  }
+}
+
+TEST(PaperSuite, AllAlgorithmsOfEveryFileCanRunToo) {
+  for (const fs::path& file : suite()) {
+    // What differs between the cells of the large ones is in the small ones too.
+    const bool large = file.stem() == "main_table_1" || file.stem() == "main_table_2" || file.stem() == "3x1_table";
+    if (!large) {
+      EXPECT_NO_THROW(static_cast<void>(read_sweep(file, {.seeds = {43}, .algorithms = {"all"}, .overrides = {}})))
+          << file;
+    }
+  }
+}
+
+std::size_t cells_of(const std::string& name) { return sweep_of(name).cells.size(); }
+
+TEST(PaperSuite, HasAsManyCellsAsTheTables) {
+  EXPECT_EQ(cells_of("main_table_2"), 4U * 3 * 3 * 4) << "shifts, levels, drifts, algorithms";
+  EXPECT_EQ(cells_of("main_table_1"), 3U * 4 * 3 * 3 * 4);
+  for (const char* dataset : {"mnist", "fmnist", "cifar10"}) {
+    for (const char* shift : {"px", "py", "pyx", "pxy"}) {
+      EXPECT_EQ(cells_of(fmt::format("main_appe_{}_{}", dataset, shift)), 3U * 3 * 4);
+    }
+  }
+  EXPECT_EQ(cells_of("pyx_few_sample_MNIST"), 3U * 3 * 2);
+  EXPECT_EQ(cells_of("feroma_pyx_test_sample"), 3U * 6 * 2) << "levels, numbers of labels, presets";
+  EXPECT_EQ(cells_of("n_client_all"), 4U * 4 * 4);
+  EXPECT_EQ(cells_of("n_client_px"), 4U * 4);
+  EXPECT_EQ(cells_of("dp_px_py"), 2U * 3 * (2 + 4 + 4)) << "without noise, with ours, with the published";
+  EXPECT_EQ(cells_of("stoc_mnist_px_py"), 2U * 3 * 6);
+  EXPECT_EQ(cells_of("3x1_table"), 4U * 3 * 3 * 4);
+  EXPECT_EQ(cells_of("dft_py"), 3U * 3 * 4);
+  EXPECT_EQ(cells_of("cola_px"), 3U * 3 * 4);
+  EXPECT_EQ(cells_of("uci_har"), 5U * 3);
+  EXPECT_EQ(cells_of("unseen"), 6U * 3 * 4);
+  EXPECT_EQ(cells_of("warmup_length"), 4U * 4 * 2);
+  EXPECT_EQ(cells_of("reb_2_100"), 3U);
+  EXPECT_EQ(cells_of("reb_2_200"), 3U);
+}
+
+TEST(PaperSuite, TheTablesOfADatasetShareTheirCells) {
+  std::set<std::string> keys;
+  for (const char* shift : {"px", "py", "pyx", "pxy"}) {
+    for (const SweepCell& cell : sweep_of(fmt::format("main_appe_mnist_{}", shift)).cells) {
+      keys.insert(cell.key);
+    }
+  }
+  for (const SweepCell& cell : sweep_of("main_table_2").cells) {
+    EXPECT_TRUE(keys.contains(cell.key)) << cell.point;
+  }
+  EXPECT_EQ(keys.size(), 144U);
+}
+
+TEST(PaperSuite, VariesWhatItsTablesVary) {
+  std::set<std::string> metrics;
+  for (const SweepCell& cell : sweep_of("dft_px").cells) {
+    const Settings& settings = cell.algorithm().settings;
+    metrics.insert(to_string(settings.at("mapping.metric").value) + to_string(settings.at("assign.metric").value));
+  }
+  EXPECT_EQ(metrics.size(), 4U);
+  std::set<int> labels;
+  for (const SweepCell& cell : sweep_of("feroma_pyx_test_sample").cells) {
+    labels.insert(cell.experiment.scenario.few_labels);
+  }
+  EXPECT_EQ(labels, (std::set<int>{1, 2, 5, 10, 20, 50}));
+  for (const SweepCell& cell : sweep_of("reb_2_200").cells) {
+    EXPECT_EQ(cell.experiment.scenario.rounds, 200);
+    EXPECT_EQ(cell.experiment.scenario.drifts, 20);
+  }
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,142 @@
+#include "feroma/sweep/results.h"
+
+#include <gtest/gtest.h>
+
+#include "store/sqlite.h"
+#include "tests/sweep/table_sweep.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using test::holds;
+using test::refusal_of;
+
+class Results : public test::TableSweep {
+ protected:
+  [[nodiscard]] fs::path database() const { return out() / "results.db"; }
+  /// The answer to a question, one object per row.
+  [[nodiscard]] std::vector<json> ask(const std::string& sql) const {
+    const fs::path path = database();
+    const detail::Database db = detail::open_database(path, detail::OpenMode::read_only);
+    sqlite3_stmt* raw = nullptr;
+    EXPECT_EQ(sqlite3_prepare_v2(db.get(), sql.c_str(), -1, &raw, nullptr), SQLITE_OK) << sqlite3_errmsg(db.get());
+    std::vector<json> rows;
+    while (sqlite3_step(raw) == SQLITE_ROW) {
+      json& row = rows.emplace_back(json::object());
+      for (int i = 0; i < sqlite3_column_count(raw); ++i) {
+        row[sqlite3_column_name(raw, i)] = value(raw, i);
+      }
+    }
+    sqlite3_finalize(raw);
+    return rows;
+  }
+
+ private:
+  static json value(sqlite3_stmt* row, int i) {
+    switch (sqlite3_column_type(row, i)) {
+      case SQLITE_INTEGER: return sqlite3_column_int64(row, i);
+      case SQLITE_FLOAT: return sqlite3_column_double(row, i);
+      case SQLITE_TEXT: return reinterpret_cast<const char*>(sqlite3_column_text(row, i));
+      default: return nullptr;
+    }
+  }
+};
+
+TEST_F(Results, EqualTheSummariesFigureByFigure) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\n");
+  run(grid);
+  ASSERT_EQ(ask("SELECT * FROM cells").size(), 4U);
+  for (const SweepCell& cell : grid.cells) {
+    const json row = ask("SELECT * FROM cells WHERE cell = '" + cell.key + "'").at(0);
+    const json summary = json::parse(read_text(cell_folder(out(), cell.key) / "summary.json"));
+    for (const auto& [key, figure] : summary["results"][0].items()) {
+      if (key == "seconds") {
+        for (const auto& [stage, seconds] : figure.items()) {
+          EXPECT_EQ(row.at("seconds_" + stage), seconds) << stage;
+        }
+      } else {
+        EXPECT_EQ(row.at(key), figure) << key;
+      }
+    }
+    for (const char* key : {"dataset", "shift", "level", "drifts", "clients", "seed", "generator"}) {
+      EXPECT_EQ(row.at(key), summary["scenario"][key]) << key;
+    }
+    EXPECT_EQ(row.at("status"), "done");
+    EXPECT_EQ(row.at("folder"), "cells/" + cell.key);
+    EXPECT_EQ(row.at("model"), "mlp");
+    EXPECT_TRUE(row.at("ended").get<std::string>().starts_with("20"));
+    EXPECT_TRUE(row.at("reason").is_null());
+  }
+  EXPECT_EQ(ask("SELECT value FROM settings WHERE name = 'algorithm.0.mu'").size(), 2U);
+  EXPECT_EQ(ask("SELECT * FROM sweeps WHERE sweep = 'grid' AND point = 'base'").size(), 4U);
+}
+
+TEST_F(Results, CanBeMadeAnewFromTheFolders) {
+  // Samples do not last for so many clients: one cell fails.
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n[axes]\nscenario.clients = [2, 5000]\n");
+  run(grid);
+  const std::vector<json> rows = ask("SELECT * FROM cells ORDER BY cell");
+  const std::vector<json> settings = ask("SELECT * FROM settings ORDER BY cell, name");
+  fs::remove(database());
+  SweepOptions again;
+  again.resume = true;
+  run(grid, again);
+  EXPECT_EQ(ask("SELECT * FROM cells ORDER BY cell"), rows);
+  EXPECT_EQ(ask("SELECT * FROM settings ORDER BY cell, name"), settings);
+  EXPECT_EQ(ask("SELECT * FROM cells WHERE status = 'failed' AND reason LIKE '%scenario.clients%'").size(), 2U);
+}
+
+TEST_F(Results, ForgetWhatTheFolderHasNoLonger) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
+  run(grid);
+  fs::remove_all(cell_folder(out(), grid.cells[0].key));
+  ResultsDb(database()).rebuild(read_cells(out()), read_sweep_lists(out()));
+  ASSERT_EQ(ask("SELECT label FROM cells").size(), 1U);
+  EXPECT_EQ(ask("SELECT label FROM cells").at(0).at("label"), "fedprox");
+}
+
+TEST_F(Results, OfSomethingElseAreLeftAlone) {
+  fs::create_directories(out());
+  {
+    const fs::path path = database();
+    const detail::Database db = detail::open_database(path, detail::OpenMode::create);
+    detail::execute(db.get(), path, "CREATE TABLE recipes(cake TEXT)");
+  }
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_data, [&] { const ResultsDb db(database()); }),
+                    "must be a results database, and it is one of something else"));
+  write("out/results.db", std::string(4096, 'x'));
+  refusal_of(ErrorCode::invalid_data, [&] { const ResultsDb db(database()); });
+}
+
+TEST_F(Results, HaveTheSchemaOfTheDocumentation) {
+  const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
+  const std::string schema = results_schema();
+  for (const char* table : {"CREATE TABLE cells", "CREATE TABLE settings", "CREATE TABLE sweeps"}) {
+    EXPECT_TRUE(holds(schema, table));
+  }
+  std::size_t columns = 0;
+  for (std::size_t at = schema.find("\n  "); at != std::string::npos; at = schema.find("\n  ", at + 1)) {
+    const std::string name = schema.substr(at + 3, schema.find_first_of(" ,", at + 3) - at - 3);
+    if (name != "PRIMARY") {
+      ++columns;
+      EXPECT_TRUE(holds(page, "`" + name + "`"));
+    }
+  }
+  EXPECT_GT(columns, 60U);
+}
+
+TEST_F(Results, AnswerTheQuestionsOfTheDocumentation) {
+  run(sweep("[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\n"));
+  const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
+  std::size_t questions = 0;
+  for (std::size_t at = page.find("```sql\n"); at != std::string::npos; at = page.find("```sql\n", at + 1)) {
+    ++questions;
+    EXPECT_FALSE(ask(page.substr(at + 7, page.find("```", at + 7) - at - 7)).empty()) << "question " << questions;
+  }
+  EXPECT_GE(questions, 2U);
+}
+
+}  // namespace
+}  // namespace feroma

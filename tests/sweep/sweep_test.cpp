@@ -1,0 +1,201 @@
+#include "feroma/sweep/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "tests/sweep/table_sweep.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+using test::holds;
+using test::refusal_of;
+
+class RunSweep : public test::TableSweep {
+ protected:
+  static std::size_t count(const std::vector<CellOutcome>& outcomes, CellState state) {
+    return static_cast<std::size_t>(
+        std::count_if(outcomes.begin(), outcomes.end(), [&](const CellOutcome& o) { return o.state == state; }));
+  }
+  static std::size_t count_run(const std::vector<CellOutcome>& outcomes) {
+    return static_cast<std::size_t>(
+        std::count_if(outcomes.begin(), outcomes.end(), [](const CellOutcome& o) { return o.ran; }));
+  }
+  static SweepOptions resumed() {
+    SweepOptions options;
+    options.resume = true;
+    return options;
+  }
+  /// Everything that a cell tells, but times and memory.
+  [[nodiscard]] std::map<std::string, std::string> bits(const Sweep& grid, const fs::path& where) const {
+    std::map<std::string, std::string> out;
+    for (const SweepCell& cell : grid.cells) {
+      const fs::path folder = cell_folder(where, cell.key);
+      out[cell.key] = figures(folder).dump() + read_text(folder / "clients.csv") + read_text(folder / "config.toml");
+      for (const auto& file : fs::directory_iterator(folder / "models")) {
+        out[cell.key] += file.path().filename().string() + read_text(file.path());
+      }
+    }
+    return out;
+  }
+};
+
+TEST_F(RunSweep, ACellIsAnOrdinaryRun) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedprox'\n");
+  const std::vector<CellOutcome> outcomes = run(grid);
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_TRUE(outcomes[0].ran);
+  const fs::path cell = cell_folder(out(), grid.cells[0].key);
+  for (const char* file : {"manifest.json", "metrics.csv", "events.jsonl", "summary.json", "report.html", "store.db"}) {
+    EXPECT_TRUE(fs::exists(cell / file)) << file;
+  }
+  RunOptions options;
+  options.out = folder() / "by-hand";
+  const std::vector<ResultRecord> by_hand = run_config(cell / "config.toml", options);
+  EXPECT_EQ(figures(options.out), figures(cell)) << "its config gives the same bits";
+  EXPECT_EQ(by_hand[0].accuracy, outcomes[0].result->accuracy);
+}
+
+TEST_F(RunSweep, NoCellRunsTwice) {
+  const std::string text = "[sweep]\nbase = 'base.toml'\n[axes]\nscenario.clients = [2, 3]\n";
+  EXPECT_EQ(count_run(run(sweep(text))), 4U);
+  const std::vector<CellOutcome> again = run(sweep(text));
+  EXPECT_EQ(count_run(again), 0U);
+  EXPECT_EQ(count(again, CellState::done), 4U);
+  EXPECT_TRUE(again[0].result) << "what was found is told";
+  const std::string more = "[sweep]\nname = 'more'\nbase = 'base.toml'\n[axes]\nscenario.clients = [3, 4, 2]\n";
+  const std::vector<CellOutcome> extended = run(sweep(more));
+  EXPECT_EQ(extended.size(), 6U);
+  EXPECT_EQ(count_run(extended), 2U) << "only what is new";
+}
+
+TEST_F(RunSweep, ParallelCellsHaveTheBitsOfSequentialOnes) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nseeds = [1, 2, 3]\n");
+  SweepOptions one;
+  one.out = folder() / "one";
+  one.jobs = 1;
+  one.threads = 3;
+  run(grid, one);
+  SweepOptions many;
+  many.out = folder() / "many";
+  many.jobs = 4;
+  many.threads = 1;
+  EXPECT_EQ(count(run(grid, many), CellState::done), 6U);
+  EXPECT_EQ(bits(grid, many.out), bits(grid, one.out));
+}
+
+TEST_F(RunSweep, AFailedCellIsNotedAndTheOthersGoOn) {
+  // There are not so many samples, which is known only once the data are read.
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n[axes]\nscenario.clients = [5000, 2]\n");
+  const std::vector<CellOutcome> outcomes = run(grid);
+  EXPECT_EQ(count(outcomes, CellState::failed), 2U);
+  EXPECT_EQ(count(outcomes, CellState::done), 2U);
+  EXPECT_TRUE(holds(outcomes[0].reason, "scenario.clients"));
+  EXPECT_TRUE(holds(read_cell(out(), grid.cells[0].key).reason, "scenario.clients"));
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_config, [&] { run(grid); }),
+                    "2 of the 4 cells were interrupted or failed there; use --resume"));
+  const std::vector<CellOutcome> again = run(grid, resumed());
+  EXPECT_EQ(count_run(again), 2U) << "failed cells are tried again";
+  EXPECT_EQ(count(again, CellState::failed), 2U);
+}
+
+TEST_F(RunSweep, AFailureIsForgottenOnceTheCellSucceeds) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n");
+  fs::rename(folder() / "table" / "rows.csv", folder() / "rows.csv");
+  EXPECT_EQ(run(grid)[0].state, CellState::failed);
+  fs::rename(folder() / "rows.csv", folder() / "table" / "rows.csv");
+  EXPECT_EQ(run(grid, resumed())[0].state, CellState::done);
+  EXPECT_EQ(count_run(run(grid)), 0U);
+  EXPECT_EQ(read_cells(out()).at(0).state, CellState::done);
+}
+
+TEST_F(RunSweep, AnInterruptedCellGoesOnToTheSameBits) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n[axes]\nscenario.rounds = [6, 7]\n");
+  SweepOptions whole;
+  whole.out = folder() / "whole";
+  run(grid, whole);
+  SweepOptions stopped;
+  stopped.jobs = 1;
+  stopped.observer.progressed = [this](const SweepProgress& progress) { stop_ = progress.share > 0.2; };
+  const std::vector<CellOutcome> outcomes = run(grid, stopped);
+  EXPECT_EQ(outcomes[0].state, CellState::interrupted);
+  EXPECT_EQ(outcomes[1].state, CellState::pending);
+  stop_ = false;
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_config, [&] { run(grid); }), "1 of the 2 cells were interrupted"));
+  EXPECT_EQ(count(run(grid, resumed()), CellState::done), 2U);
+  EXPECT_EQ(bits(grid, out()), bits(grid, whole.out));
+  EXPECT_TRUE(holds(read_text(cell_folder(out(), grid.cells[0].key) / "events.jsonl"), "run_resumed"));
+}
+
+TEST_F(RunSweep, ADamagedCellIsMadeAnewOrNamed) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
+  run(grid);
+  std::ofstream(cell_folder(out(), grid.cells[0].key) / "summary.json") << "{";
+  std::ofstream(cell_folder(out(), grid.cells[1].key) / "config.toml", std::ios::app) << "mu = 7\n";
+  refusal_of(ErrorCode::invalid_config, [&] { run(grid); });
+  const std::vector<CellOutcome> outcomes = run(grid, resumed());
+  EXPECT_EQ(outcomes[0].state, CellState::done) << "its checkpoint has everything";
+  EXPECT_EQ(outcomes[1].state, CellState::failed) << "it is another cell now";
+}
+
+TEST_F(RunSweep, CellsOfSeveralInstructionSetsDoNotMeet) {
+  const std::vector<SimdTarget> targets = simd_targets();
+  if (targets.size() < 2) {
+    GTEST_SKIP() << "this machine has one instruction set only: cells of two are NOT tested";
+  }
+  const Sweep grid = sweep(
+      fmt::format("[sweep]\nbase = 'base.toml'\n[axes]\ntraining.simd = ['{}', '{}']\nscenario.clients = [2, 3]\n",
+                  name_of(targets[0]), name_of(targets.back())));
+  SweepOptions options;
+  options.jobs = 4;
+  EXPECT_EQ(count(run(grid, options), CellState::done), 8U);
+}
+
+TEST_F(RunSweep, TellsHowFarItIs) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\n");
+  std::vector<SweepProgress> seen;
+  SweepOptions options;
+  options.jobs = 2;
+  options.threads = 1;
+  options.observer.started = [&](const WorkPlan& plan, const SweepProgress& progress) {
+    EXPECT_EQ(plan, (WorkPlan{2, 1}));
+    EXPECT_EQ(progress.cells, 4U);
+    EXPECT_EQ(progress.done, 0U);
+    EXPECT_TRUE(progress.seconds_left);
+  };
+  options.observer.finished = [&](const SweepCell&, const CellOutcome&, const SweepProgress& progress) {
+    seen.push_back(progress);
+  };
+  run(grid, options);
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[0].done, 1U);
+  EXPECT_GT(*seen[0].seconds_left, 0);
+  EXPECT_EQ(seen[3].done, 4U);
+  EXPECT_EQ(seen[3].running, 0U);
+  EXPECT_DOUBLE_EQ(seen[3].share, 1);
+  EXPECT_DOUBLE_EQ(*seen[3].seconds_left, 0);
+}
+
+TEST_F(RunSweep, EstimatesAreMadeOncePerKindAndNameWhatCannotRun) {
+  const Sweep grid = sweep(
+      "[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\nalgorithms = 'fedavg'\n"
+      "[axes]\nscenario.clients = [2, 5000]\n");
+  SharedDatasets datasets;
+  std::vector<const SweepCell*> cells;
+  for (const SweepCell& cell : grid.cells) {
+    cells.push_back(&cell);
+  }
+  const std::vector<CellEstimate> estimates = estimate_cells(cells, datasets, stop_);
+  ASSERT_EQ(estimates.size(), 4U);
+  EXPECT_GT(estimates[0].seconds, 0);
+  EXPECT_GT(estimates[0].memory_bytes, 0);
+  EXPECT_EQ(estimates[2].seconds, estimates[0].seconds) << "another seed is measured no second time";
+  EXPECT_TRUE(holds(estimates[1].problem, "scenario.clients"));
+  stop_ = true;
+  refusal_of(ErrorCode::interrupted, [&] { static_cast<void>(estimate_cells(cells, datasets, stop_)); });
+}
+
+}  // namespace
+}  // namespace feroma
