@@ -10,6 +10,7 @@ enum class Format { text, json };
 /// Each command adds itself to the app; its callback does the work and throws feroma::Error on failure.
 void add_init_command(CLI::App& app);
 void add_run_command(CLI::App& app);
+void add_sweep_command(CLI::App& app);
 void add_list_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);

@@ -19,6 +19,7 @@ namespace {
 // Process-wide because the log is: options of the command line set them before anything runs.
 bool verbose_log = false;
 bool json_log = false;
+bool warnings_only = false;
 
 std::string_view level_of(log::Severity severity) {
   switch (severity) {
@@ -57,7 +58,9 @@ void write_text(const log::Entry& entry) {
 void log_to_stderr(bool verbose) {
   verbose_log = verbose;
   log::set_sink([](const log::Entry& entry) {
-    if (entry.severity == log::Severity::debug && !verbose_log) {
+    const bool wanted =
+        warnings_only ? entry.severity == log::Severity::warning : entry.severity != log::Severity::debug;
+    if (!wanted && !verbose_log) {
       return;
     }
     if (json_log) {
@@ -67,6 +70,8 @@ void log_to_stderr(bool verbose) {
     }
   });
 }
+
+void log_warnings_only() { warnings_only = true; }
 
 void add_log_format_option(CLI::App& command) {
   const auto parse = [](const std::string& name) {

@@ -45,6 +45,7 @@ int run_app(int argc, char** argv) {
   app.get_formatter()->column_width(32);
   add_init_command(app);
   add_run_command(app);
+  add_sweep_command(app);
   add_data_command(app);
   add_list_command(app);
   add_bench_command(app);

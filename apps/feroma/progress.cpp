@@ -11,13 +11,20 @@ namespace {
 
 constexpr int kBarWidth = 24;
 
+}  // namespace
+
 std::string duration(double seconds) {
   const auto whole = std::lround(seconds);
   return whole >= 3600 ? fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60)
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-}  // namespace
+std::string bar_of(double share) {
+  const int filled = std::clamp(static_cast<int>(kBarWidth * share), 0, kBarWidth);
+  std::string bar(static_cast<std::size_t>(kBarWidth), '.');
+  bar.replace(0, static_cast<std::size_t>(filled), static_cast<std::size_t>(filled), '#');
+  return bar;
+}
 
 Progress::Progress(std::vector<std::string> labels)
     : labels_(std::move(labels)), terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -50,11 +57,9 @@ void Progress::round_finished(const RoundRecord& record, int rounds) {
 void Progress::draw(const RoundRecord& record, int rounds) const {
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const double rate = (record.round - first_round_) / std::max(elapsed, 1e-9);
-  const int filled = kBarWidth * record.round / std::max(rounds, 1);
-  std::string bar(static_cast<std::size_t>(kBarWidth), '.');
-  bar.replace(0, static_cast<std::size_t>(filled), static_cast<std::size_t>(filled), '#');
-  fmt::print(stderr, "\r\033[K[{}] {} ({} of {}) round {}/{}, accuracy {:.1f} %, {:.2f} rounds/s, {} left", bar,
-             record.algorithm, index_, labels_.size(), record.round, rounds, record.accuracy_after, rate,
+  const double share = static_cast<double>(record.round) / std::max(rounds, 1);
+  fmt::print(stderr, "\r\033[K[{}] {} ({} of {}) round {}/{}, accuracy {:.1f} %, {:.2f} rounds/s, {} left",
+             bar_of(share), record.algorithm, index_, labels_.size(), record.round, rounds, record.accuracy_after, rate,
              duration((rounds - record.round) / rate));
   std::fflush(stderr);
 }

@@ -8,6 +8,11 @@
 
 namespace feroma::cli {
 
+/// A length of time as people read it: "3:07", "2h05m".
+[[nodiscard]] std::string duration(double seconds);
+/// A bar of fixed width of which this share, 0 to 1, is filled.
+[[nodiscard]] std::string bar_of(double share);
+
 /// Shows how a run goes: a bar with rate and time left on a terminal, one line per round elsewhere. Writes to stderr.
 class Progress {
  public:
