@@ -14,7 +14,7 @@ build = cmake --build build/$(1) --parallel $(JOBS)
 check = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo federation-demo install deb deb-check test test-all test-neon bench fuzz format format-check layers lint setup setup-all fresh-check clean
+.PHONY: help demo federation-demo install deb deb-check test test-all test-neon bench reproduce fuzz format format-check layers lint setup setup-all fresh-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -76,6 +76,13 @@ bench: ## build and run the micro benchmarks (BENCH_FLAGS go to each of them)
 	$(call configure,release)
 	$(call build,release) --target benchmarks
 	@for bench in $(RELEASE)/bench/*_bench; do echo "== $$bench"; $$bench $(BENCH_FLAGS) || exit 1; done
+
+reproduce: ## run a table of the paper: TABLE=main_table_2 [SEEDS="42 43"] [ALGORITHMS="feroma-auto fedavg"] [OUT=runs/paper]
+	@scripts/reproduce "$(TABLE)" --check
+	scripts/setup demo
+	$(call configure,release)
+	$(call build,release) --target feroma
+	scripts/reproduce "$(TABLE)" $(if $(OUT),--out "$(OUT)") --seeds "$(SEEDS)" --algorithms "$(ALGORITHMS)"
 
 fuzz: ## feed the file parsers mutated inputs for FUZZ_SECONDS each (default 60), under AddressSanitizer
 	scripts/setup all
