@@ -315,6 +315,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
       mixing = with_global_share(plan_.options, by_profile, receivers_, state_.parents);
     }
     trace_ = trace_of(receivers_, state_.parents, plan_.shape, by_profile, mixing);
+    trace_.moved = profile_moves(plan_.shape, receivers_, state_.parents);
   }
   const StageTimer timer(seconds, Stage::aggregate);
   std::vector<ParametersPtr> models;

@@ -208,4 +208,34 @@ RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent>
   return trace;
 }
 
+std::vector<std::optional<double>> profile_moves(const ProfileShape& shape, std::span<const Receiver> receivers,
+                                                 std::span<const Parent> parents) {
+  std::vector<std::optional<double>> moves(receivers.size());
+  if (parents.empty()) {
+    return moves;
+  }
+  const auto signature = [&shape](const auto& held) { return signature_of(held.profile, shape, /*label_free=*/false); };
+  std::vector<Signature> signatures;
+  for (const Parent& parent : parents) {
+    signatures.push_back(signature(parent));
+  }
+  for (const Receiver& receiver : receivers) {
+    signatures.push_back(signature(receiver));
+  }
+  const Reliability reliability = fit_reliability(signatures);
+  const std::vector<std::size_t> own = own_columns(receivers, parents);
+  for (std::size_t r = 0; r < receivers.size(); ++r) {
+    if (own[r] == parents.size()) {
+      continue;
+    }
+    const auto distance = reliable_distance(reliability, signatures[parents.size() + r], signatures[own[r]]);
+    if (receivers[r].profile == parents[own[r]].profile) {
+      moves[r] = 0;
+    } else if (distance.floor > 0) {
+      moves[r] = std::sqrt(distance.squared / distance.floor);
+    }
+  }
+  return moves;
+}
+
 }  // namespace feroma

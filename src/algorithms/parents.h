@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,12 @@ struct Receiver {
 /// The trace of a mixing: strategies by the effective parents that profiles chose, contraction, column sums.
 [[nodiscard]] RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent> parents,
                                   const ProfileShape& shape, const Matrix& by_profile, Matrix mixing);
+
+/// How far each receiver's profile is from the one it had as a parent, in units of their sampling noise; 0 where it is
+/// the same one, absent where it was no parent or the profiles tell nothing. Any metric: noise is the same for all.
+[[nodiscard]] std::vector<std::optional<double>> profile_moves(const ProfileShape& shape,
+                                                               std::span<const Receiver> receivers,
+                                                               std::span<const Parent> parents);
 
 /// Personal below 1.5 effective parents, global above 80 % of all parents, clustered between.
 [[nodiscard]] Strategy strategy_of(std::span<const double> weights);

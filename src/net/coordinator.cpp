@@ -102,6 +102,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
     files_->writer.run_resumed(plan.experiment.algorithms.front().label, log_.committed());
   } else {
     files_->writer.run_started(plan.experiment.resolved());
+    static_cast<void>(files_->writer.flush_and_sizes());  // whoever watches sees what is waited for
   }
   hub_ = std::make_unique<Hub>(
       Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !plan.experiment.privacy.guarded(),
@@ -120,6 +121,7 @@ ServerStatus Coordinator::status() const {
   status.rounds_planned = plan_.experiment.scenario.rounds;
   std::tie(status.round, status.phase) = hub_->under_way();
   status.clients = hub_->present().size();
+  status.heard = hub_->heard();
   status.connections = hub_->connections();
   const Traffic traffic = hub_->traffic();
   status.connections_made = traffic.connections;

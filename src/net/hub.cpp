@@ -104,6 +104,16 @@ std::vector<ClientId> Hub::present() const {
   return clients;
 }
 
+std::map<std::uint32_t, double> Hub::heard() const {
+  const Clock::time_point now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  std::map<std::uint32_t, double> ago;
+  for (const auto& [client, session] : sessions_) {
+    ago[to_index(client)] = std::chrono::duration<double>(now - session->last_heard()).count();
+  }
+  return ago;
+}
+
 std::size_t Hub::connections() const {
   const std::lock_guard lock(mutex_);
   return sessions_.size() + strangers_.size() + visitors_.size();

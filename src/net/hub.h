@@ -55,6 +55,8 @@ class Hub final : public ClientPool, public SessionEvents {
 
   [[nodiscard]] std::vector<ClientId> present() const;
   [[nodiscard]] bool is_present(ClientId client) const;
+  /// How many seconds ago each of them was heard, by index.
+  [[nodiscard]] std::map<std::uint32_t, double> heard() const;
   /// Connections of any kind, those without a greeting included.
   [[nodiscard]] std::size_t connections() const;
   /// Waits until all of `wanted` are there or the time is over, and returns those that are; an `interrupted` error when

@@ -1,6 +1,8 @@
 #include "feroma/report/run_writer.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -37,6 +39,34 @@ std::string array_file(std::string_view kind, const std::string& algorithm, int 
   require(is_file_name(algorithm), ErrorCode::invalid_config,
           "[report] label must be usable as a file name, got \"{}\"", algorithm);
   return fmt::format("{}/{}-{}.npy", kind, algorithm, round);
+}
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+/// What clients.csv has no columns for, column by column; null where nothing is known.
+Json client_columns(const RoundRecord& record) {
+  const auto any = [&record](auto known) { return std::any_of(record.clients.begin(), record.clients.end(), known); };
+  const bool moved = any([](const ClientRecord& c) { return c.moved.has_value(); });
+  const bool spent = any([](const ClientRecord& c) { return c.epsilon.has_value(); });
+  if (!moved && !spent && !any([](const ClientRecord& c) { return c.bytes_up > 0 || c.bytes_down > 0; })) {
+    return nullptr;
+  }
+  using Seconds = std::chrono::duration<double>;
+  const double time = std::chrono::duration_cast<Seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  Json columns{{"algorithm", record.algorithm}, {"round", record.round},     {"time", time},
+               {"client", Json::array()},       {"bytes_up", Json::array()}, {"bytes_down", Json::array()}};
+  for (const ClientRecord& client : record.clients) {
+    columns["client"].push_back(client.client);
+    columns["bytes_up"].push_back(client.bytes_up);
+    columns["bytes_down"].push_back(client.bytes_down);
+    if (moved) {
+      columns["moved"].push_back(or_null(client.moved));
+    }
+    if (spent) {
+      columns["epsilon"].push_back(or_null(client.epsilon));
+    }
+  }
+  return columns;
 }
 
 void write_array(const std::filesystem::path& path, const std::vector<double>& values, std::size_t rows) {
@@ -111,6 +141,10 @@ void RunWriter::round_finished(const RoundRecord& record) {
                                      {"reason", dropped.reason}});
   }
   files_->event("round_finished", detail::json_of(record));
+  const Json columns = client_columns(record);
+  if (!columns.is_null()) {
+    files_->event("clients", columns);
+  }
 }
 
 void RunWriter::mixing(const MixingRecord& record) {
@@ -127,7 +161,15 @@ void RunWriter::mixing(const MixingRecord& record) {
 }
 
 void RunWriter::profiles(const ProfileRecord& record) {
-  write_array(folder_ / array_file("profiles", record.algorithm, record.round), record.values, record.rows);
+  const std::string file = array_file("profiles", record.algorithm, record.round);
+  write_array(folder_ / file, record.values, record.rows);
+  if (!record.receivers.empty()) {
+    require(record.receivers.size() == record.rows, ErrorCode::internal,
+            "[report] {} rows of profiles are of {} clients", record.rows, record.receivers.size());
+    files_->event(
+        "profiles",
+        {{"algorithm", record.algorithm}, {"round", record.round}, {"receivers", record.receivers}, {"file", file}});
+  }
 }
 
 void RunWriter::algorithm_finished(const ResultRecord& record) {

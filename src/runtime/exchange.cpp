@@ -44,10 +44,12 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
     participants.clear();
     for (auto& [client, outcome] : outcomes) {
       total.bytes_down += outcome.bytes_down;
+      total.bytes[client].down += outcome.bytes_down;
       total.stages += outcome.seconds;
       refuse_unbelievable(algorithm, round, phase, client, outcome);
       if (auto* answer = std::get_if<ClientAnswer>(&outcome.answer)) {
         total.bytes_up += answer->bytes_up;
+        total.bytes[client].up += answer->bytes_up;
         answers[client] = std::move(answer->message);
         participants.push_back(client);
         total.reports[client] = outcome.report;

@@ -120,6 +120,11 @@ RoundRecord RoundLoop::play_round() {
     }
   }
   record.epsilon = epsilon();
+  for (ClientRecord& line : record.clients) {
+    if (record.epsilon) {
+      line.epsilon = setup_.disclosures->training(static_cast<ClientId>(line.client)).spent().epsilon;
+    }
+  }
   round_ = round;
   record.seconds = seconds_since(start);
   totals_.seconds += record.seconds;

@@ -13,15 +13,16 @@ double mean_over(const Range& range, Value value) {
   return range.empty() ? 0.0 : sum / static_cast<double>(range.size());
 }
 
+std::vector<std::uint32_t> indices_of(const std::vector<ClientId>& clients) {
+  std::vector<std::uint32_t> indices;
+  for (const ClientId client : clients) {
+    indices.push_back(to_index(client));
+  }
+  return indices;
+}
+
 MixingRecord mixing_record(const RoundTrace& trace, const RoundRecord& round) {
-  MixingRecord record{round.algorithm, round.round, {}, {}, trace.mixing.values};
-  for (const ClientId client : trace.receivers) {
-    record.receivers.push_back(to_index(client));
-  }
-  for (const ClientId client : trace.sources) {
-    record.sources.push_back(to_index(client));
-  }
-  return record;
+  return {round.algorithm, round.round, indices_of(trace.receivers), indices_of(trace.sources), trace.mixing.values};
 }
 
 }  // namespace
@@ -39,6 +40,10 @@ void describe_exchange(const Exchanged& exchanged, const std::function<int(Clien
     line.loss = report.after.loss();
     line.accuracy_before = report.before.accuracy();
     line.accuracy_after = report.after.accuracy();
+    if (const auto bytes = exchanged.bytes.find(client); bytes != exchanged.bytes.end()) {
+      line.bytes_up = bytes->second.up;
+      line.bytes_down = bytes->second.down;
+    }
     record.clients.push_back(line);
   }
   record.loss = mean_over(record.clients, [](const ClientRecord& c) { return c.loss; });
@@ -47,14 +52,15 @@ void describe_exchange(const Exchanged& exchanged, const std::function<int(Clien
 }
 
 void describe_mixing(const RoundTrace& trace, RoundRecord& record) {
-  std::map<std::uint32_t, Strategy> strategy_of_client;
+  std::map<std::uint32_t, std::size_t> row_of_client;
   for (std::size_t r = 0; r < trace.receivers.size(); ++r) {
-    strategy_of_client[to_index(trace.receivers[r])] = trace.strategies[r];
+    row_of_client[to_index(trace.receivers[r])] = r;
   }
   for (ClientRecord& line : record.clients) {
-    const auto found = strategy_of_client.find(line.client);
-    if (found != strategy_of_client.end()) {
-      line.strategy = kStrategyNames[static_cast<std::size_t>(found->second)];
+    const auto found = row_of_client.find(line.client);
+    if (found != row_of_client.end()) {
+      line.strategy = kStrategyNames[static_cast<std::size_t>(trace.strategies[found->second])];
+      line.moved = found->second < trace.moved.size() ? trace.moved[found->second] : std::nullopt;
     }
   }
   const auto share = [&](Strategy strategy) {
@@ -79,7 +85,8 @@ void write_round(RunWriter& writer, const RoundRecord& record, const RoundTrace*
     writer.mixing(mixing_record(*trace, record));
   }
   if (!trace->profiles.empty()) {
-    writer.profiles({record.algorithm, record.round, trace->profiles.rows, trace->profiles.values});
+    writer.profiles(
+        {record.algorithm, record.round, trace->profiles.rows, trace->profiles.values, indices_of(trace->receivers)});
   }
 }
 

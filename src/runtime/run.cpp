@@ -49,6 +49,7 @@ class Run {
       writer.truncate_to(commit.sizes);
     } else {
       writer.run_started(experiment_.resolved());
+      static_cast<void>(writer.flush_and_sizes());  // whoever watches sees what was begun
     }
     const auto start = std::chrono::steady_clock::now();
     while (commit.results.size() < experiment_.algorithms.size()) {

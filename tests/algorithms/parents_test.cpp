@@ -51,6 +51,23 @@ RC_GTEST_PROP(MixingMatrix, DoesNotDependOnTheOrderOfParents, (std::uint16_t see
   }
 }
 
+TEST(ProfileMoves, AreInUnitsOfNoiseAndOnlyOfThoseWhoWereThere) {
+  Rng rng(3);
+  const std::vector<Parent> parents = parents_of(rng, 10);
+  // Client 0 has new data of its old kind, client 1 of the other one, client 2 the same profile; client 20 is new.
+  const std::vector<Receiver> receivers{{ClientId{0}, profile_of(0, rng)},
+                                        {ClientId{1}, profile_of(0, rng)},
+                                        {ClientId{2}, parents[2].profile},
+                                        {ClientId{20}, profile_of(0, rng)}};
+  const auto moves = profile_moves(kShape, receivers, parents);
+  ASSERT_EQ(moves.size(), 4U);
+  EXPECT_LT(moves[0].value(), 2);
+  EXPECT_GT(moves[1].value(), 10);
+  EXPECT_EQ(moves[2].value(), 0);
+  EXPECT_FALSE(moves[3]);
+  EXPECT_FALSE(profile_moves(kShape, receivers, {})[0]);
+}
+
 // Parents are of two distributions, five of each.
 TEST(MixingMatrix, UnderARobustFoldNobodyElseHasMoreThanItBears) {
   Rng rng(5);

@@ -87,6 +87,26 @@ TEST(RunWriter, EventsNameWhoDroppedOutAndWhereARunWasResumed) {
                                      {"reason", "[training] the loss must stay finite"}}));
 }
 
+TEST(RunWriter, OneEventTellsWhatClientsCsvHasNoColumnsFor) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  RoundRecord record = mapped_round();
+  record.clients[0].bytes_up = 10;
+  record.clients[0].bytes_down = 20;
+  record.clients[1].moved = 4.5;
+  writer.round_finished(record);
+  writer.profiles({"feroma-auto", 6, 2, {1, 2, 3, 4}, {3, 7}});
+  (void)writer.flush_and_sizes();
+  auto events = events_of(folder.path());
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_GT(events[1]["time"], 1.6e9);
+  events[1].erase("time");
+  EXPECT_EQ(events[1].dump(), R"({"event":"clients","algorithm":"feroma-auto","round":6,"client":[3,7],)"
+                              R"("bytes_up":[10,0],"bytes_down":[20,0],"moved":[null,4.5]})");
+  EXPECT_EQ(events[2].dump(), R"({"event":"profiles","algorithm":"feroma-auto","round":6,"receivers":[3,7],)"
+                              R"("file":"profiles/feroma-auto-6.npy"})");
+}
+
 TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
   const TempFolder folder;
   RunWriter writer(folder.path(), Mode::create);

@@ -75,6 +75,9 @@ struct RoundTrace {
   double contraction = 0;            ///< how much disagreement between models survives the mixing
   double column_sum_min = 0;
   double column_sum_max = 0;
+  /// How far each receiver's profile is from its last one, in units of their sampling noise; absent where there is
+  /// none.
+  std::vector<std::optional<double>> moved = {};
 };
 
 /// A model the method would hand out after the last round, and what is known of it.

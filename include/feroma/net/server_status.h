@@ -30,6 +30,7 @@ struct ServerStatus {
   std::optional<LastRound> last_round;
 
   std::size_t clients = 0;                       ///< connected and greeted
+  std::map<std::uint32_t, double> heard;         ///< how many seconds ago each of them was, by id
   std::size_t connections = 0;                   ///< all that are open, strangers included
   std::uint64_t connections_made = 0;            ///< since the start, as everything that follows
   std::map<std::string, std::uint64_t> answers;  ///< by what was said to them: ACCEPTED, LATE, ...

@@ -21,7 +21,8 @@ struct ProfileRecord {
   std::string algorithm;
   int round = 0;
   std::size_t rows = 0;
-  std::vector<double> values;  ///< rows x profile length
+  std::vector<double> values;                 ///< rows x profile length
+  std::vector<std::uint32_t> receivers = {};  ///< whose rows they are; empty: nobody says, and there is no event
 };
 
 }  // namespace feroma

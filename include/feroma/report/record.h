@@ -18,6 +18,11 @@ struct ClientRecord {
   double accuracy_before = 0;
   double accuracy_after = 0;
   std::string strategy;  ///< global, clustered, personal; empty where the round had no mapping
+  // Only in the events.
+  std::int64_t bytes_up = 0;
+  std::int64_t bytes_down = 0;
+  std::optional<double> moved = {};    ///< of its profile since the last one, in noise floors
+  std::optional<double> epsilon = {};  ///< spent so far; absent without a promise, or where only the client knows
 };
 
 /// A client that left a round, and why.

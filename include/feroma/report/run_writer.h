@@ -38,11 +38,12 @@ class RunWriter {
   void run_started(const Settings& config);
   /// `round` is the last one of `algorithm` that is kept.
   void run_resumed(const std::string& algorithm, int round);
-  /// One line of metrics.csv, one of clients.csv per client, one event, and one for each client that dropped out.
+  /// One line of metrics.csv, one of clients.csv per client, one event, one for each client that dropped out, and one
+  /// with what else is known of the clients.
   void round_finished(const RoundRecord& record);
   /// mixing/<algorithm>-<round>.npy (float32, receivers x sources) and one event.
   void mixing(const MixingRecord& record);
-  /// profiles/<algorithm>-<round>.npy (float32, receivers x profile length).
+  /// profiles/<algorithm>-<round>.npy (float32, receivers x profile length) and one event.
   void profiles(const ProfileRecord& record);
   void algorithm_finished(const ResultRecord& record);
   void run_finished(double seconds);

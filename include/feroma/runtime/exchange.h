@@ -9,6 +9,12 @@
 
 namespace feroma {
 
+/// What went to a client and came from it.
+struct ClientBytes {
+  std::int64_t up = 0;
+  std::int64_t down = 0;
+};
+
 /// What all exchanges of a round gave.
 struct Exchanged {
   std::map<ClientId, ClientReport> reports;  ///< of those who answered every phase
@@ -16,6 +22,7 @@ struct Exchanged {
   std::vector<DroppedRecord> dropped;
   std::int64_t bytes_up = 0;
   std::int64_t bytes_down = 0;
+  std::map<ClientId, ClientBytes> bytes = {};  ///< the same by client
   StageSeconds stages;
   Passes passes;
 };
