@@ -7,10 +7,10 @@
 #include <limits>
 #include <thread>
 
+#include "core/endpoint.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/net/flower.h"
-#include "net/endpoint.h"
 #include "net/flower_worker.h"
 
 namespace feroma {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/endpoint.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
 #include "feroma/net/certificates.h"
-#include "net/endpoint.h"
 #include "net/flower_stream.h"
 #include "net/flower_tensors.h"
 

@@ -4,10 +4,10 @@
 
 #include <atomic>
 
+#include "core/endpoint.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/v1/federation.grpc.pb.h"
-#include "net/endpoint.h"
 
 namespace feroma::net {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <mutex>
 
+#include "core/endpoint.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
 #include "feroma/net/certificates.h"
 #include "feroma/v1/federation.grpc.pb.h"
-#include "net/endpoint.h"
 #include "net/train_stream.h"
 
 namespace feroma::net {

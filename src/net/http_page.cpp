@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/listener.h"
 #include "feroma/core/log.h"
-#include "net/listener.h"
 #include "net/metrics_page.h"
 
 namespace feroma::net {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "net/listener.h"
+#include "core/listener.h"
 
 namespace feroma::net {
 

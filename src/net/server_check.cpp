@@ -9,13 +9,13 @@
 #include <cerrno>
 #include <system_error>
 
+#include "core/endpoint.h"
+#include "core/listener.h"
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
 #include "feroma/net/certificates.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/store/round_log.h"
-#include "net/endpoint.h"
-#include "net/listener.h"
 
 namespace feroma {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <memory>
 
+#include "core/listener.h"
 #include "feroma/core/files.h"
 #include "feroma/net/certificates.h"
 #include "feroma/store/round_log.h"
-#include "net/listener.h"
 #include "net/x509.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/listener.h"
+#include "core/listener.h"
 
 namespace feroma::net::test {
 

@@ -1,4 +1,4 @@
-#include "net/listener.h"
+#include "core/listener.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,4 +1,4 @@
-#include "net/endpoint.h"
+#include "core/endpoint.h"
 
 #include <arpa/inet.h>
 
