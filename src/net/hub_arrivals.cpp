@@ -92,6 +92,7 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   }
   const bool finished = finished_;
   lock.unlock();
+  fault_point("hub.admitted");
   if (old != nullptr) {
     old->close({v1::TWICE, "the same client came again", 0});
   }

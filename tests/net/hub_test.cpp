@@ -1,11 +1,13 @@
 // What a hub does with clients that come at a bad moment, say too much, or are in the way of its own mistakes.
 #include <cmath>
+#include <condition_variable>
 #include <functional>
 #include <limits>
 #include <mutex>
 #include <new>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
 #include "tests/faults/hub_fixture.h"
 
@@ -38,36 +40,50 @@ class Lines {
   std::vector<std::string> lines_;
 };
 
+/// Finishes a round while a client is being greeted, and keeps the greeting from going on until a task is given.
+class BadMoment final : public FaultHook {
+ public:
+  explicit BadMoment(std::function<void()> finish_round) : finish_round_(std::move(finish_round)) {
+    install_fault_hook(this);
+  }
+  ~BadMoment() override { install_fault_hook(nullptr); }
+  BadMoment(const BadMoment&) = delete;
+  BadMoment& operator=(const BadMoment&) = delete;
+
+  void passed(const char* point) override {
+    const std::string_view name(point);
+    if (name == "hub.welcomed") {
+      finish_round_();
+    } else if (name == "hub.admitted") {
+      std::unique_lock lock(mutex_);
+      EXPECT_TRUE(given_.wait_for(lock, std::chrono::seconds(20), [this] { return is_given_; }));
+    } else if (name == "hub.task_given") {
+      const std::lock_guard lock(mutex_);
+      is_given_ = true;
+      given_.notify_all();
+    }
+  }
+  FileFault before(const FileCall&) override { return {}; }
+  void after(const FileCall&) override {}
+
+ private:
+  const std::function<void()> finish_round_;
+  std::mutex mutex_;
+  std::condition_variable given_;
+  bool is_given_ = false;
+};
+
 // A client that comes just when a round is finished must hear of that before it is asked anything of the next one: what
 // it did in the finished round may not have counted.
 TEST_F(HubTest, NewsOfAFinishedRoundComesBeforeTheNextTask) {
-  for (Round round = 1; round <= 200; ++round) {
-    std::jthread finishing([&] { hub->announce(round, {}); });
-    std::jthread asking([&] {
-      while (!hub->is_present(ClientId{0})) {
-      }
-      finishing.join();
-      const std::vector<ClientId> asked{ClientId{0}};
-      static_cast<void>(hub->exchange(*algorithm, round + 1, 0, asked));
-    });
-    Pipe pipe(*hub);
-    Outbox outbox(pipe);
-    v1::Hello hello;
-    hello.set_protocol(kProtocol);
-    std::string session;
-    Round known = std::get<v1::Welcome>(introduce(hello, pipe, outbox, session)).committed();
-    v1::ServerFrame frame;
-    while (pipe.receive(frame) && !frame.has_task()) {
-      known = frame.has_committed() ? frame.committed().round() : known;
-    }
-    ASSERT_EQ(known, round) << "asked for round " << frame.task().round();
-    v1::Answer head;
-    head.set_round(frame.task().round());
-    head.set_task(frame.task().digest());
-    outbox.send(head, update(1));
-    asking.join();
-    pipe.cancel();
-  }
+  BadMoment moment([this] { hub->announce(1, {}); });
+  begin(2, 1);
+  Probe probe(*hub, 0);
+  ASSERT_EQ(probe.expect().committed().round(), 1);
+  const v1::Task task = probe.task();
+  EXPECT_EQ(task.round(), 2);
+  EXPECT_EQ(probe.answer(task, update(1)).reason(), v1::ACCEPTED);
+  exchange.join();
 }
 
 TEST_F(HubTest, AClientsRefusalsAreOneLineASecond) {
