@@ -165,7 +165,8 @@ class Expansion {
       for (const SettingValue& value : axis.values.values) {
         Point next = point;
         next.settings[axis.key] = {value, axis.values.where};
-        next.text += fmt::format(" {}={}", axis.key, plain(value));
+        // What is the same in all of the grid says nothing of a place in it.
+        next.text += axis.values.values.size() > 1 ? fmt::format(" {}={}", axis.key, plain(value)) : "";
         out.push_back(std::move(next));
       }
     }

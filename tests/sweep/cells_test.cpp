@@ -58,6 +58,7 @@ TEST_F(Cells, QuotedKeysAndSingleValuesWillDo) {
   ASSERT_EQ(grid.cells.size(), 2U);
   EXPECT_EQ(grid.cells[0].experiment.scenario.clients, 3);
   EXPECT_EQ(grid.cells[0].experiment.scenario.seed, 7);
+  EXPECT_EQ(grid.cells[0].point, "base") << "what all cells have in common is no place in the grid";
 }
 
 TEST_F(Cells, HaveTheBasesSeedWhereTheSweepSaysNone) {
