@@ -17,6 +17,7 @@ void add_bench_command(CLI::App& app);
 void add_privacy_command(CLI::App& app);
 void add_assign_command(CLI::App& app);
 void add_predict_command(CLI::App& app);
+void add_dashboard_command(CLI::App& app);
 // Only in builds with the network.
 void add_cert_command(CLI::App& app);
 void add_server_command(CLI::App& app);

@@ -9,6 +9,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/options.h"
 #include "feroma/core/simd.h"
+#include "feroma/dashboard/dashboard.h"
 #include "feroma/engine/engine.h"
 #include "log_output.h"
 #include "usage.h"
@@ -30,6 +31,7 @@ std::string version_text() {
   text += fmt::format("\nengines: native{}", engine_available(EngineKind::torch) ? ", torch" : "");
   text += fmt::format("\ndownloads (libcurl): {}", yes_no(info.downloads));
   text += fmt::format("\nnetwork (gRPC): {}", yes_no(kHasNetwork));
+  text += fmt::format("\ndashboard: {}", has_dashboard() ? "yes" : fmt::format("no, {}", why_no_dashboard()));
   text += fmt::format("\ncompiler: {}", info.compiler);
   text += fmt::format("\nSIMD target: {} (of {})", name_of(simd_target()), simd_target_names());
   return text;
@@ -52,6 +54,7 @@ int run_app(int argc, char** argv) {
   add_privacy_command(app);
   add_assign_command(app);
   add_predict_command(app);
+  add_dashboard_command(app);
 #ifdef FEROMA_NET
   add_cert_command(app);
   add_server_command(app);

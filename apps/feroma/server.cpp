@@ -10,6 +10,7 @@
 #include "config.h"
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
+#include "feroma/dashboard/dashboard.h"
 #include "feroma/net/server_check.h"
 #include "interrupt.h"
 #include "log_output.h"
@@ -22,6 +23,8 @@ struct ServerArguments {
   std::string state = "federation";
   ListenOptions listen;
   std::string flower_address;
+  std::string dashboard_address;
+  std::string dashboard_token;
   bool insecure = false;
   bool stay = false;
   bool check = false;
@@ -44,6 +47,43 @@ void print_check(const std::vector<CheckLine>& lines, Format format) {
   }
   std::fflush(stdout);
   require(!has_problem(lines), ErrorCode::io, "the server cannot start as things are");
+}
+
+/// What the dashboard shows of a server beside its files.
+LiveStatus live_status(const FederationServer& server) {
+  const ServerStatus status = server.status();
+  const nlohmann::ordered_json health{{"version", status.version},
+                                      {"uptime_seconds", status.uptime_seconds},
+                                      {"healthy", status.healthy},
+                                      {"reason", status.reason},
+                                      {"draining", status.draining},
+                                      {"round", status.round},
+                                      {"phase", status.phase},
+                                      {"rounds_finished", status.rounds_finished},
+                                      {"rounds_planned", status.rounds_planned},
+                                      {"clients", status.clients},
+                                      {"connections", status.connections},
+                                      {"connections_made", status.connections_made},
+                                      {"answers", status.answers},
+                                      {"refused", status.refused},
+                                      {"bytes_up", status.bytes_up},
+                                      {"bytes_down", status.bytes_down},
+                                      {"memory_bytes", status.memory_bytes},
+                                      {"descriptors", status.descriptors},
+                                      {"threads", status.threads}};
+  return {health.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), status.heard};
+}
+
+/// Null where nobody wants one.
+std::unique_ptr<Dashboard> open_dashboard(const ServerArguments& arguments, const FederationServer& server) {
+  if (arguments.dashboard_address.empty()) {
+    return nullptr;
+  }
+  auto page = std::make_unique<Dashboard>(DashboardOptions{arguments.state, arguments.dashboard_address,
+                                                           arguments.dashboard_token,
+                                                           [&server] { return live_status(server); }});
+  fmt::print("dashboard: {}\n", page->url());
+  return page;
 }
 
 void serve(ServerArguments arguments) {
@@ -84,6 +124,7 @@ void serve(ServerArguments arguments) {
              server.http_port() > 0 ? fmt::format(", status on {}", server.http_port()) : "",
              server.flower_port() > 0 ? fmt::format(", Flower on {}", server.flower_port()) : "",
              plan.server.min_clients);
+  const std::unique_ptr<Dashboard> page = open_dashboard(arguments, server);
   std::fflush(stdout);
   server.run();
   fmt::print("all rounds are done; models are in {}\n", (plan.state / "results").string());
@@ -106,6 +147,12 @@ void add_server_command(CLI::App& app) {
                       "Show /metrics and /healthz here, e.g. 127.0.0.1:7480");
   command->add_option("--flower-address", arguments->flower_address,
                       "Let clients of the Flower framework in here, e.g. 0.0.0.0:8080 (docs/flower.md)");
+  CLI::Option* dashboard = command->add_option("--dashboard", arguments->dashboard_address,
+                                               "Show the live page here, e.g. 127.0.0.1:7490 (docs/dashboard.md)");
+  command
+      ->add_option("--dashboard-token-file", arguments->dashboard_token,
+                   "Whoever looks must know its first line; elsewhere than on loopback one is made up otherwise")
+      ->needs(dashboard);
   command->add_flag("--stay", arguments->stay, "After the last round go on serving `feroma assign` until stopped");
   command->add_flag("--check", arguments->check, "Only look whether it could start: config, certificates, disk, port");
   add_format_option(*command, arguments->format);

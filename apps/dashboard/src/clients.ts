@@ -1,0 +1,218 @@
+// The clients, sorted and filtered by the server: the page holds one page of them.
+import { type ClientRow, type Clients, type Run, ask, latest } from "./api";
+import { ago, bytes, count, fill, fixed, h, none, percent, setText } from "./dom";
+import type { View } from "./view";
+
+interface Column {
+  key: string;
+  name: string;
+  hint: string;
+  number?: boolean;
+  told?: boolean; // only where exact counts may be shown
+  cell: (row: ClientRow) => Node | string;
+}
+
+function lastSeen(row: ClientRow): string {
+  if (row.heard_seconds !== null) {
+    return `connected, ${ago(row.heard_seconds)}`;
+  }
+  const time = row.last_time === null ? "" : `, ${ago(Math.max(0, Date.now() / 1000 - row.last_time))}`;
+  return row.last_round > 0 ? `round ${row.last_round}${time}` : "never answered";
+}
+
+const columns: Column[] = [
+  { key: "client", name: "client", hint: "its id", number: true, cell: (row) => String(row.client) },
+  {
+    key: "strategy",
+    name: "strategy",
+    hint: "how many others it learned from",
+    cell: (row) => (row.strategy ? h("span", { class: `chip ${row.strategy}` }, row.strategy) : none),
+  },
+  {
+    key: "moved",
+    name: "drift",
+    hint: "how far its profile moved in the last round, in noise floors",
+    cell: (row) =>
+      row.alarm
+        ? h("span", { class: "chip alarm" }, `▲ ${fixed(row.moved)}×`)
+        : row.moved === null
+          ? none
+          : (row.moved === 0 ? "same data" : `${fixed(row.moved)}×`) + (row.last_alarm > 0 ? `, alarm in ${row.last_alarm}` : ""),
+  },
+  { key: "last_round", name: "last seen", hint: "the last round that it answered, and when", cell: (row) => lastSeen(row) },
+  { key: "rounds", name: "rounds", hint: "that it took part in", number: true, cell: (row) => count(row.rounds) },
+  { key: "bytes_up", name: "up", hint: "what came from it, all rounds", number: true, cell: (row) => bytes(row.bytes_up) },
+  { key: "bytes_down", name: "down", hint: "what was sent to it, all rounds", number: true, cell: (row) => bytes(row.bytes_down) },
+  {
+    key: "drops",
+    name: "refusals",
+    hint: "how often it dropped out or its answer was refused",
+    cell: (row) =>
+      row.drops === 0
+        ? "0"
+        : h("span", {}, h("span", { class: "chip warn" }, count(row.drops)), h("span", { class: "quiet reason" }, ` round ${row.last_drop}: ${row.reason ?? ""}`)),
+  },
+  { key: "num_examples", name: "samples", hint: "that it trains on", number: true, told: true, cell: (row) => (row.num_examples === undefined ? none : count(row.num_examples)) },
+  { key: "accuracy_after", name: "accuracy", hint: "after training, in its last round", number: true, told: true, cell: (row) => percent(row.accuracy_after) },
+];
+
+export function clientsView(): View {
+  const search = h("input", { type: "search", id: "find", inputmode: "numeric", pattern: "[0-9]*", size: 8, placeholder: "id" });
+  const filter = h(
+    "select",
+    { id: "filter" },
+    h("option", { value: "all" }, "all clients"),
+    h("option", { value: "alarm" }, "drift alarm now"),
+    h("option", { value: "dropped" }, "refused or dropped out"),
+  );
+  const caption = h("caption", { class: "unseen" }, "Clients");
+  const head = h("tr");
+  const rows = h("tbody");
+  const status = h("p", { class: "quiet", role: "status" });
+  const note = h("p", { class: "quiet" });
+  let page = 0;
+  let sort = "client";
+  let order: "ascending" | "descending" = "ascending";
+  let selected = "";
+  let run: Run | null = null;
+
+  const previous = h("button", { type: "button", onclick: () => turn(-1) }, "‹ Previous");
+  const next = h("button", { type: "button", onclick: () => turn(1) }, "Next ›");
+  const turn = (by: number) => {
+    page = Math.max(0, page + by);
+    refresh();
+  };
+  const element = h(
+    "section",
+    { class: "panel" },
+    h(
+      "div",
+      { class: "bar" },
+      h("h2", {}, "Clients"),
+      h("span", { class: "spacer" }),
+      h("label", { for: "find" }, "Client"),
+      search,
+      h("label", { for: "filter", class: "unseen" }, "Which clients"),
+      filter,
+    ),
+    note,
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of clients" },
+      h("table", { class: "clients" }, caption, h("thead", {}, head), rows),
+    ),
+    h("div", { class: "bar" }, status, h("span", { class: "spacer" }), previous, next),
+  );
+
+  const drawHead = (told: boolean) => {
+    fill(
+      head,
+      ...columns
+        .filter((column) => told || !column.told)
+        .map((column) => {
+          const sorted = column.key === sort;
+          return h(
+            "th",
+            { scope: "col", class: column.number ? "number" : "", "aria-sort": sorted ? order : undefined },
+            h(
+              "button",
+              {
+                type: "button",
+                class: "sort",
+                title: column.hint,
+                "data-key": column.key,
+                onclick: () => {
+                  order = sorted && order === "ascending" ? "descending" : "ascending";
+                  sort = column.key;
+                  page = 0;
+                  drawHead(told);
+                  head.querySelector<HTMLElement>(`[data-key="${column.key}"]`)?.focus();
+                  refresh();
+                },
+              },
+              column.name,
+              h("span", { "aria-hidden": "true", class: "arrow" }, sorted ? (order === "ascending" ? "▲" : "▼") : ""),
+            ),
+          );
+        }),
+    );
+  };
+
+  const draw = (answer: Clients) => {
+    const shown = columns.filter((column) => answer.counts_told || !column.told);
+    fill(
+      rows,
+      ...answer.rows.map((row) =>
+        h(
+          "tr",
+          {},
+          ...shown.map((column, i) => {
+            const cell = column.cell(row);
+            return i === 0
+              ? h("th", { scope: "row", class: "number" }, cell)
+              : h("td", { class: column.number ? "number" : "" }, cell);
+          }),
+        ),
+      ),
+      answer.rows.length === 0 && h("tr", {}, h("td", { colspan: shown.length, class: "quiet" }, "No client is like that.")),
+    );
+    const first = answer.page * answer.size;
+    setText(
+      status,
+      answer.matching === 0
+        ? `0 of ${count(answer.of)} clients`
+        : `${count(first + 1)} to ${count(first + answer.rows.length)} of ${count(answer.matching)}${answer.matching < answer.of ? ` (of ${count(answer.of)})` : ""} clients`,
+    );
+    previous.disabled = answer.page === 0;
+    next.disabled = first + answer.rows.length >= answer.matching;
+    setText(
+      note,
+      `A drift alarm: the profile moved more than ${answer.alarm_above} noise floors since the round before.` +
+        (answer.counts_told ? "" : " Exact sample counts, losses and accuracies are not shown: clients keep them under the privacy budget."),
+    );
+  };
+
+  const load = latest(async () => {
+    if (!run || !selected) {
+      setText(status, "No round is finished yet.");
+      return;
+    }
+    const query: Record<string, string | number> = { algorithm: selected, sort, order, filter: filter.value, page, size: 50 };
+    if (/^[0-9]{1,9}$/.test(search.value.trim())) {
+      query["id"] = search.value.trim();
+    }
+    try {
+      draw(await ask<Clients>("clients", query));
+    } catch (error) {
+      setText(status, (error as Error).message);
+    }
+  });
+  const refresh = () => load(undefined);
+  for (const control of [search, filter]) {
+    control.addEventListener("input", () => {
+      page = 0;
+      refresh();
+    });
+  }
+
+  let key = "";
+  return {
+    id: "clients",
+    name: "Clients",
+    element,
+    update: (now, algorithm) => {
+      if (algorithm !== selected) {
+        page = 0;
+      }
+      run = now;
+      selected = algorithm;
+      const told = now.privacy.counts_told;
+      if (key !== String(told)) {
+        key = String(told);
+        drawHead(told);
+      }
+      refresh();
+    },
+    restyle: () => {},
+  };
+}

@@ -1,0 +1,204 @@
+// The frame around the views: what runs, whether it is heard, which view is seen, light or dark.
+import "./style.css";
+
+import { type Run, follow } from "./api";
+import { isDark } from "./charts";
+import { clientsView } from "./clients";
+import { bytes, fill, h, percent, setText } from "./dom";
+import { mixingView } from "./mixing";
+import { overview } from "./overview";
+import { privacyView } from "./privacy";
+import { profilesView } from "./profiles";
+import { serverView } from "./server";
+import type { View } from "./view";
+
+const views: View[] = [overview(), profilesView(), mixingView(), clientsView(), privacyView(), serverView()];
+let current = views.find((view) => `#${view.id}` === location.hash) ?? views[0]!;
+let run: Run | null = null;
+let connected = true;
+let chosen = ""; // the algorithm; empty: the newest one that maps, or the newest
+
+const get = (id: string): HTMLElement => document.getElementById(id)!;
+
+// ---- header ----
+const title = h("h1", {}, "Feroma");
+const state = h("span", { class: "state", role: "status" }, "connecting");
+const theme = h("button", { type: "button", class: "theme", onclick: () => switchTheme() });
+fill(get("header"), h("span", { class: "brand", "aria-hidden": "true" }, "feroma"), title, state, h("span", { class: "spacer" }), theme);
+
+function nameTheme(): void {
+  const next = isDark() ? "light" : "dark";
+  setText(theme, isDark() ? "☀ Light" : "☾ Dark");
+  theme.setAttribute("aria-label", `Switch to the ${next} theme`);
+}
+function restyle(): void {
+  nameTheme();
+  current.restyle();
+}
+function switchTheme(): void {
+  document.documentElement.dataset["theme"] = isDark() ? "light" : "dark";
+  try {
+    localStorage.setItem("feroma-theme", document.documentElement.dataset["theme"] ?? "");
+  } catch {
+    // A browser that keeps nothing forgets this too.
+  }
+  restyle();
+}
+try {
+  const kept = localStorage.getItem("feroma-theme");
+  if (kept === "light" || kept === "dark") {
+    document.documentElement.dataset["theme"] = kept;
+  }
+} catch {
+  // As above.
+}
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
+nameTheme();
+
+// ---- tabs ----
+const tabs = views.map((view) =>
+  h(
+    "button",
+    {
+      type: "button",
+      role: "tab",
+      id: `tab-${view.id}`,
+      "aria-controls": `view-${view.id}`,
+      onclick: () => open(view),
+    },
+    view.name,
+  ),
+);
+const list = h("div", { role: "tablist", "aria-label": "Views", class: "tabs" }, ...tabs);
+const algorithm = h("select", { id: "algorithm" });
+const algorithmLabel = h("label", { for: "algorithm", class: "algorithm" }, h("span", {}, "Algorithm"), algorithm);
+fill(get("nav"), list, h("span", { class: "spacer" }), algorithmLabel);
+for (const view of views) {
+  get("main").append(h("div", { role: "tabpanel", id: `view-${view.id}`, "aria-labelledby": `tab-${view.id}` }, view.element));
+}
+
+function open(view: View): void {
+  current = view;
+  views.forEach((each, i) => {
+    const selected = each === view;
+    tabs[i]?.setAttribute("aria-selected", String(selected));
+    tabs[i]?.setAttribute("tabindex", selected ? "0" : "-1");
+    get(`view-${each.id}`).hidden = !selected;
+  });
+  history.replaceState(null, "", `#${view.id}`);
+  update();
+  view.restyle();
+}
+list.addEventListener("keydown", (event) => {
+  const at = views.indexOf(current);
+  const to: Record<string, number> = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: views.length - 1 };
+  const target = to[event.key];
+  if (target === undefined) {
+    return;
+  }
+  event.preventDefault();
+  const next = (target + views.length) % views.length;
+  open(views[next]!);
+  tabs[next]?.focus();
+});
+
+// ---- what is told ----
+algorithm.addEventListener("change", () => {
+  chosen = algorithm.value;
+  update();
+});
+
+function selectedAlgorithm(now: Run): string {
+  if (now.algorithms.some((a) => a.label === chosen)) {
+    return chosen;
+  }
+  const mapping = now.algorithms.filter((a) => a.mixing.length > 0 || a.profiles.length > 0);
+  return (mapping.at(-1) ?? now.algorithms.at(-1))?.label ?? "";
+}
+
+function drawNotices(now: Run): void {
+  const notices: HTMLElement[] = [];
+  if (!connected) {
+    notices.push(h("p", { class: "notice bad", role: "alert" }, "The page has lost its server; what you see is the last that it said. It is tried again."));
+  }
+  if (now.size_bytes - now.read_bytes > 1e6) {
+    notices.push(h("p", { class: "notice" }, `Reading the run: ${bytes(now.read_bytes)} of ${bytes(now.size_bytes)} (${percent((100 * now.read_bytes) / now.size_bytes, 0)}).`));
+  }
+  if (now.damage.count > 0) {
+    notices.push(
+      h(
+        "details",
+        { class: "notice bad" },
+        h("summary", {}, `${now.damage.count} ${now.damage.count === 1 ? "thing" : "things"} in this run's files cannot be read; the rest is shown.`),
+        h("ul", {}, ...now.damage.first.map((text) => h("li", {}, text))),
+      ),
+    );
+  }
+  const text = notices.map((notice) => notice.textContent).join("|");
+  const holder = get("notices");
+  if (holder.dataset["text"] !== text) {
+    holder.dataset["text"] = text;
+    fill(holder, ...notices);
+  }
+}
+
+let announced = "";
+let lastAnnouncement = 0;
+function announce(now: Run): void {
+  const active = now.algorithms.at(-1);
+  if (!active?.last) {
+    return;
+  }
+  const text = `${active.label}: round ${active.rounds}${now.planned.rounds ? ` of ${now.planned.rounds}` : ""}, accuracy ${percent(active.last.accuracy_after)}`;
+  const time = Date.now();
+  // Not more often than somebody can listen to.
+  if (text !== announced && time - lastAnnouncement > 5000) {
+    announced = text;
+    lastAnnouncement = time;
+    setText(get("live"), text);
+  }
+}
+
+function update(): void {
+  if (!run) {
+    return;
+  }
+  const now = run;
+  const dataset = now.config["scenario.dataset"];
+  setText(title, now.name);
+  document.title = `${now.name} · Feroma`;
+  const words = { waiting: "waiting for the first event", running: "running", finished: "finished" };
+  const status = connected ? now.state : "lost";
+  state.className = `state ${status}`;
+  setText(state, connected ? words[now.state] : "not connected");
+  const labels = now.algorithms.map((a) => a.label);
+  if (labels.join() !== [...algorithm.options].map((o) => o.value).join()) {
+    fill(algorithm, ...labels.map((label) => h("option", { value: label }, label)));
+  }
+  const selected = selectedAlgorithm(now);
+  algorithm.value = selected;
+  algorithmLabel.hidden = labels.length < 2;
+  drawNotices(now);
+  announce(now);
+  current.update(now, selected);
+  fill(
+    get("footer"),
+    h("span", {}, [dataset, now.config["scenario.shift"], now.config["scenario.level"]].filter(Boolean).join(" · ")),
+    h("span", { class: "spacer" }),
+    h("span", {}, `feroma ${now.version} · read only`),
+  );
+}
+
+open(current);
+follow(
+  (next) => {
+    run = next;
+    update();
+  },
+  (now) => {
+    if (connected !== now) {
+      connected = now;
+      update();
+    }
+  },
+);

@@ -1,0 +1,91 @@
+// Large runs stay usable: 100 clients over 200 rounds, and 10 000 clients with bounded memory on both sides.
+//   node large.mjs FEROMA
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expectNoTrouble, openPage, openView, picture, startDashboard, withBrowser } from "./browser.mjs";
+import { SampleRun } from "./generate.mjs";
+
+const program = process.argv[2];
+/** Generous: the machine may be busy with other tests. */
+const patience = 5000;
+
+function residentMegabytes(pid) {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
+}
+
+async function timed(what, action) {
+  const began = performance.now();
+  await action();
+  const took = performance.now() - began;
+  console.log(`${what}: ${took.toFixed(0)} ms`);
+  assert.ok(took < patience, `${what} took ${took} ms`);
+}
+
+async function looks(page, rounds, clients) {
+  await timed("profiles", async () => {
+    await openView(page, "Profiles");
+    await page.locator("#view-profiles canvas").first().waitFor();
+    await page.locator("#view-profiles output", { hasText: `round ${rounds}` }).waitFor();
+  });
+  await timed("mixing", async () => {
+    await openView(page, "Mixing");
+    await page.locator("#view-mixing canvas").first().waitFor();
+  });
+  await timed("ten rounds back, one key each", async () => {
+    await page.locator("#view-mixing input[type=range]").focus();
+    for (let i = 0; i < 10; ++i) {
+      await page.keyboard.press("ArrowLeft");
+    }
+    await page.locator("#view-mixing output", { hasText: `round ${rounds - 10}` }).waitFor();
+  });
+  await timed("clients, sorted", async () => {
+    await openView(page, "Clients");
+    await page.getByRole("button", { name: "accuracy" }).click();
+    await page.getByText(new RegExp(`of ${clients} clients`)).waitFor();
+  });
+  await timed("overview", async () => {
+    await openView(page, "Overview");
+    await page.locator("#view-overview canvas").first().waitFor();
+  });
+}
+
+await withBrowser(async (browser, folder) => {
+  const middle = join(folder, "middle");
+  mkdirSync(middle);
+  const run = new SampleRun(middle, { clients: 100, rounds: 200, kinds: 6 });
+  for (const algorithm of run.algorithms) {
+    for (let round = 1; round <= 200; ++round) {
+      run.round(algorithm, round);
+    }
+  }
+  const first = await startDashboard(program, middle);
+  const small = await openPage(browser, first.url);
+  await small.page.getByRole("row", { name: /feroma-auto.*200\/200/ }).first().waitFor({ timeout: 60000 });
+  await looks(small.page, 200, 100);
+  await picture(small.page, "large-overview");
+  expectNoTrouble(small.troubles);
+  await small.context.close();
+  assert.equal(await first.stop(), 0);
+
+  const many = join(folder, "many");
+  mkdirSync(many);
+  const rounds = 40;
+  const big = new SampleRun(many, { clients: 10000, rounds, kinds: 6, mixed: 1500, algorithms: ["feroma-auto"] });
+  for (let round = 1; round <= rounds; ++round) {
+    big.round("feroma-auto", round);
+  }
+  const second = await startDashboard(program, many);
+  const large = await openPage(browser, second.url);
+  await large.page.getByRole("row", { name: new RegExp(`feroma-auto.*${rounds}/${rounds}`) }).first().waitFor({ timeout: 120000 });
+  await looks(large.page, rounds, "10\u202f000");
+  await picture(large.page, "many-overview");
+  const heap = await large.page.evaluate(() => performance.memory.usedJSHeapSize / 1e6);
+  const resident = residentMegabytes(second.pid);
+  console.log(`10 000 clients: the program used at most ${resident.toFixed(0)} MB, the page holds ${heap.toFixed(0)} MB`);
+  assert.ok(resident < 300, `the program used ${resident} MB`);
+  assert.ok(heap < 150, `the page holds ${heap} MB`);
+  expectNoTrouble(large.troubles);
+  await large.context.close();
+  assert.equal(await second.stop(), 0);
+});

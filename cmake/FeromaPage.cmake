@@ -1,0 +1,21 @@
+# Whether the page of the dashboard can be built: node and npm, and the packages that its lockfile names. They are
+# installed into apps/dashboard/node_modules once; without a network, those that are there are used.
+function(feroma_find_page result reason)
+  set(${result} OFF PARENT_SCOPE)
+  find_program(FEROMA_NODE NAMES node nodejs)
+  find_program(FEROMA_NPM npm)
+  if(NOT FEROMA_NODE OR NOT FEROMA_NPM)
+    set(${reason} "node or npm was not found (Debian: nodejs, npm)" PARENT_SCOPE)
+    return()
+  endif()
+  set(page ${PROJECT_SOURCE_DIR}/apps/dashboard)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page}/package-lock.json)
+  execute_process(COMMAND ${FEROMA_NODE} install.mjs ${FEROMA_NPM} WORKING_DIRECTORY ${page}
+                  RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said TIMEOUT 600)
+  if(failed)
+    message(STATUS "feroma: ${said}")
+    set(${reason} "npm could not install the packages of its page" PARENT_SCOPE)
+    return()
+  endif()
+  set(${result} ON PARENT_SCOPE)
+endfunction()

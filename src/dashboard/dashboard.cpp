@@ -1,0 +1,340 @@
+// The only file of the page that knows HTTP's library: it reads requests and writes answers, connections are ours.
+#include "feroma/dashboard/dashboard.h"
+
+#include <httplib.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <vector>
+
+#include "core/endpoint.h"
+#include "core/listener.h"
+#include "dashboard/run_watch.h"
+#include "dashboard/site.h"
+#include "dashboard/token.h"
+#include "feroma/core/error.h"
+#include "feroma/core/log.h"
+
+namespace feroma {
+namespace dashboard {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Connections that are served at once; others wait at the door. A stream of events holds one for as long as it lasts.
+constexpr int kWorkers = 24;
+constexpr int kStreams = 12;
+/// For a whole request, however slowly it comes.
+constexpr auto kRequestTime = seconds(5);
+constexpr std::size_t kLargestRequest = 16 << 10;
+/// How long all writes together may wait for the reader, and what each byte adds.
+constexpr auto kWriteTime = seconds(10);
+constexpr double kSlowestBytesPerSecond = 16 << 10;
+/// Streams tell no more often than this, and say that they are there at least so often.
+constexpr auto kBetweenMessages = milliseconds(400);
+constexpr auto kHeartbeat = seconds(10);
+
+/// One connection: little time and room for a request, and patience only with those who read what they asked for.
+class Connection final : public httplib::Stream {
+ public:
+  explicit Connection(net::Descriptor descriptor)
+      : descriptor_(std::move(descriptor)), request_until_(Clock::now() + kRequestTime) {}
+
+  [[nodiscard]] bool is_readable() const override { return at_ < end_ || wait(POLLIN, request_until_ - Clock::now()); }
+  [[nodiscard]] bool is_writable() const override {
+    pollfd one{descriptor_.get(), POLLOUT | POLLRDHUP, 0};
+    return ::poll(&one, 1, 0) <= 0 || (one.revents & (POLLERR | POLLHUP | POLLRDHUP)) == 0;
+  }
+  ssize_t read(char* out, std::size_t size) override {
+    if (at_ == end_ && !fill()) {
+      return -1;
+    }
+    const std::size_t count = std::min(size, end_ - at_);
+    std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(at_), count, out);
+    at_ += count;
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* bytes, std::size_t size) override {
+    std::size_t sent = 0;
+    while (sent < size) {
+      const auto allowed = kWriteTime + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                            static_cast<double>(written_) / kSlowestBytesPerSecond));
+      const Clock::time_point began = Clock::now();
+      const bool ready = wait(POLLOUT, allowed - waited_);
+      waited_ += Clock::now() - began;
+      const ssize_t now = ready ? ::send(descriptor_.get(), bytes + sent, size - sent, MSG_NOSIGNAL) : -1;
+      if (now < 0 && !(ready && (errno == EINTR || errno == EAGAIN))) {
+        return -1;
+      }
+      sent += static_cast<std::size_t>(std::max<ssize_t>(now, 0));
+      written_ += static_cast<std::size_t>(std::max<ssize_t>(now, 0));
+    }
+    return static_cast<ssize_t>(size);
+  }
+  // Nobody asks who it was.
+  void get_remote_ip_and_port(std::string& ip, int& port) const override {
+    ip.clear();
+    port = 0;
+  }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { get_remote_ip_and_port(ip, port); }
+  [[nodiscard]] socket_t socket() const override { return descriptor_.get(); }
+
+ private:
+  [[nodiscard]] bool wait(short event, Clock::duration time) const {
+    const auto left = std::chrono::duration_cast<milliseconds>(time).count();
+    pollfd waiting{descriptor_.get(), event, 0};
+    return left > 0 && ::poll(&waiting, 1, static_cast<int>(left)) > 0;
+  }
+  bool fill() {
+    if (received_ >= kLargestRequest || !wait(POLLIN, request_until_ - Clock::now())) {
+      return false;
+    }
+    const ssize_t got = ::recv(descriptor_.get(), buffer_.data(), buffer_.size(), 0);
+    if (got <= 0) {
+      return false;
+    }
+    at_ = 0;
+    end_ = static_cast<std::size_t>(got);
+    received_ += end_;
+    return true;
+  }
+
+  net::Descriptor descriptor_;
+  Clock::time_point request_until_;
+  Clock::duration waited_{};
+  std::size_t written_ = 0;
+  std::array<char, 2048> buffer_{};
+  std::size_t at_ = 0;
+  std::size_t end_ = 0;
+  std::size_t received_ = 0;
+};
+
+/// A place among the streams, given back with the object.
+class StreamPlace {
+ public:
+  explicit StreamPlace(std::atomic<int>& taken) : taken_(taken), has_(++taken <= kStreams) {}
+  ~StreamPlace() { --taken_; }
+  StreamPlace(const StreamPlace&) = delete;
+  StreamPlace& operator=(const StreamPlace&) = delete;
+  [[nodiscard]] bool has() const { return has_; }
+
+ private:
+  std::atomic<int>& taken_;
+  bool has_;
+};
+
+class Pages final : public httplib::Server {
+ public:
+  Pages(RunWatch& watch, std::string token) : watch_(watch), site_(watch, std::move(token)) {
+    svr_sock_ = STDIN_FILENO;  // the library takes a server without a socket for one that is shutting down
+    set_payload_max_length(0);
+    // Before the library's own routing, whose patterns take stack with every character of an address.
+    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      handle(request, response);
+      return HandlerResponse::Handled;
+    });
+    // By default the library tells the peer what went wrong inside.
+    set_exception_handler([](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
+      log::warning("the dashboard could not answer a request");
+      response.status = 500;
+    });
+  }
+
+  void answer(net::Descriptor descriptor) {
+    Connection connection(std::move(descriptor));
+    bool closed = false;
+    // Whatever a stranger sent must not end the server.
+    try {
+      process_request(connection, /*close_connection=*/true, closed, nullptr);
+    } catch (const std::exception& error) {
+      log::debug("a request to the dashboard failed: {}", error.what());
+    }
+  }
+
+ private:
+  void handle(const httplib::Request& request, httplib::Response& response) {
+    Asked asked;
+    asked.method = request.method;
+    asked.path = request.path;
+    asked.query = {request.params.begin(), request.params.end()};
+    asked.host = request.get_header_value("Host");
+    asked.cookie = request.get_header_value("Cookie");
+    asked.authorization = request.get_header_value("Authorization");
+    asked.accept_encoding = request.get_header_value("Accept-Encoding");
+    Answer answer = site_.answer(asked);
+    response.status = answer.status;
+    for (const auto& [name, value] : answer.headers) {
+      response.set_header(name.c_str(), value);
+    }
+    if (answer.stream && request.method == "GET") {
+      stream(request.get_header_value("Last-Event-ID"), response);
+      return;
+    }
+    if (answer.body.empty()) {
+      response.set_content("", answer.type.c_str());
+      return;
+    }
+    // As a provider the library leaves the bytes as they are.
+    const auto body = std::make_shared<const std::string>(std::move(answer.body));
+    response.set_content_provider(body->size(), answer.type.c_str(),
+                                  [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+                                    return sink.write(body->data() + offset, length);
+                                  });
+  }
+
+  void stream(const std::string& last_event_id, httplib::Response& response) {
+    // Shared: the library copies what it calls.
+    const auto place = std::make_shared<StreamPlace>(streams_);
+    if (!place->has()) {
+      response.status = 503;
+      response.set_header("Retry-After", "10");
+      response.set_content("too many pages are open\n", "text/plain");
+      return;
+    }
+    const auto seen = std::make_shared<std::uint64_t>(
+        watch_.see([&](const Sight& sight) { return version_seen(sight, last_event_id); }));
+    const auto beat = std::make_shared<Clock::time_point>(Clock::now());
+    response.set_header("X-Accel-Buffering", "no");
+    response.set_chunked_content_provider("text/event-stream", [=, this](std::size_t, httplib::DataSink& sink) {
+      return !watch_.ended() && tell(*seen, *beat, sink) && place->has();
+    });
+  }
+
+  /// One message, or after a while without one a sign of life; false where the reader is gone.
+  bool tell(std::uint64_t& seen, Clock::time_point& beat, httplib::DataSink& sink) {
+    std::string text;
+    if (watch_.wait_beyond(seen, kBetweenMessages) > seen) {
+      text = watch_.see([&](const Sight& sight) {
+        seen = sight.version;
+        return stream_message(sight);
+      });
+    } else if (Clock::now() - beat >= kHeartbeat) {
+      text = ": still here\n\n";
+    }
+    if (text.empty()) {
+      return sink.is_writable();
+    }
+    beat = Clock::now();
+    if (!sink.write(text.data(), text.size())) {
+      return false;
+    }
+    // What changes meanwhile is told together.
+    watch_.wait_beyond(std::numeric_limits<std::uint64_t>::max(), kBetweenMessages);
+    return true;
+  }
+
+  RunWatch& watch_;
+  Site site_;
+  std::atomic<int> streams_ = 0;
+};
+
+/// A name under which others find this machine.
+std::string shown_host(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host == "0.0.0.0" || host == "[::]") {
+    std::array<char, 256> name{};
+    host = ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+  }
+  return host;
+}
+
+std::string token_for(const DashboardOptions& options) {
+  if (!options.token_file.empty()) {
+    return read_token(options.token_file);
+  }
+  return net::is_loopback(options.address) ? "" : random_token();
+}
+
+}  // namespace
+}  // namespace dashboard
+
+class Dashboard::Parts {
+ public:
+  explicit Parts(const DashboardOptions& options)
+      : token(dashboard::token_for(options)),
+        listeners_(net::listen_at(options.address)),
+        url(fmt::format("http://{}:{}/{}", dashboard::shown_host(options.address), port(),
+                        token.empty() ? "" : "?token=" + token)),
+        watch_(options.folder, options.live),
+        pages_(watch_, token),
+        end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    require(static_cast<bool>(end_), ErrorCode::io, "the dashboard cannot start: {}", std::strerror(errno));
+    for (int i = 0; i < dashboard::kWorkers; ++i) {
+      workers_.emplace_back([this] { work(); });
+    }
+  }
+  ~Parts() {
+    watch_.end();
+    const std::uint64_t one = 1;
+    static_cast<void>(::write(end_.get(), &one, sizeof(one)) == sizeof(one));
+    for (std::thread& worker : workers_) {
+      worker.join();
+    }
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  [[nodiscard]] int port() const { return net::port_of(listeners_.front()); }
+
+  const std::string token;
+
+ private:
+  /// The next connection, or none at the end. One waits at the door at a time, the others behind it.
+  net::Descriptor next() {
+    const std::lock_guard lock(door_);
+    std::vector<pollfd> waiting{{end_.get(), POLLIN, 0}};
+    for (const net::Descriptor& listener : listeners_) {
+      waiting.push_back({listener.get(), POLLIN, 0});
+    }
+    while (!watch_.ended()) {
+      ::poll(waiting.data(), waiting.size(), -1);
+      for (std::size_t i = 1; i < waiting.size(); ++i) {
+        if (waiting[i].revents == 0) {
+          continue;
+        }
+        net::Descriptor connection(::accept4(waiting[i].fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (connection) {
+          return connection;
+        }
+        // Where descriptors ran out, the connection goes on waiting, and so do we.
+        std::this_thread::sleep_for(dashboard::milliseconds(50));
+      }
+    }
+    return {};
+  }
+  void work() {
+    for (net::Descriptor connection = next(); connection; connection = next()) {
+      pages_.answer(std::move(connection));
+    }
+  }
+
+  std::vector<net::Descriptor> listeners_;
+
+ public:
+  const std::string url;
+
+ private:
+  dashboard::RunWatch watch_;
+  dashboard::Pages pages_;
+  net::Descriptor end_;
+  std::mutex door_;
+  std::vector<std::thread> workers_;
+};
+
+bool has_dashboard() { return true; }
+std::string_view why_no_dashboard() { return ""; }
+
+Dashboard::Dashboard(const DashboardOptions& options) : parts_(std::make_unique<Parts>(options)) {}
+Dashboard::~Dashboard() = default;
+int Dashboard::port() const { return parts_->port(); }
+std::string Dashboard::url() const { return parts_->url; }
+const std::string& Dashboard::token() const { return parts_->token; }
+
+}  // namespace feroma

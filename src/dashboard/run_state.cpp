@@ -1,0 +1,127 @@
+#include "dashboard/run_state.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "feroma/core/error.h"
+#include "report/csv.h"
+
+namespace feroma::dashboard {
+namespace {
+
+/// What is damaged is shown up to here; the rest is counted.
+constexpr std::size_t kShownDamage = 20;
+
+template <class T>
+T number_of(std::string_view text, const std::string& where) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require(error == std::errc() && end == text.data() + text.size(), ErrorCode::invalid_data,
+          "{}: must be a number, got \"{}\"", where, text);
+  return value;
+}
+
+/// The value below which a share of the sorted values lies.
+double quantile(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+}  // namespace
+
+const Place* place_of(const std::vector<Place>& places, int round) {
+  const auto after = std::upper_bound(places.begin(), places.end(), round,
+                                      [](int wanted, const Place& place) { return wanted < place.round; });
+  return after == places.begin() ? nullptr : &*(after - 1);
+}
+
+void Damage::add(std::string text) {
+  count += 1;
+  if (first.size() < kShownDamage) {
+    first.push_back(std::move(text));
+  }
+}
+
+AlgorithmState& RunState::algorithm(const std::string& label) {
+  for (AlgorithmState& one : algorithms) {
+    if (one.label == label) {
+      return one;
+    }
+  }
+  algorithms.emplace_back().label = label;
+  return algorithms.back();
+}
+
+const AlgorithmState* RunState::find(const std::string& label) const {
+  const auto found =
+      std::find_if(algorithms.begin(), algorithms.end(), [&](const auto& a) { return a.label == label; });
+  return found == algorithms.end() ? nullptr : &*found;
+}
+
+ClientState* RunState::client(AlgorithmState& algorithm, std::uint32_t id) {
+  const auto found = algorithm.clients.find(id);
+  if (found != algorithm.clients.end()) {
+    return &found->second;
+  }
+  if (algorithm.clients.size() == kMostClients) {
+    algorithm.clients_left_out += 1;
+    return nullptr;
+  }
+  return &algorithm.clients[id];
+}
+
+void RunState::take_client(std::string_view text, const std::string& where, std::uint64_t offset) {
+  if (text == detail::kClientsHeader) {
+    return;
+  }
+  try {
+    const std::vector<std::string> fields = detail::split_csv_line(text, where);
+    require(fields.size() == 9, ErrorCode::invalid_data, "{}: must have 9 columns, got {}", where, fields.size());
+    const int round = number_of<int>(fields[1], where);
+    AlgorithmState& owner = algorithm(fields[0]);
+    if (batch_.label != fields[0] || batch_.round != round) {
+      settle();
+      batch_ = {fields[0], round, {}};
+      owner.client_lines.push_back({round, offset, 0});
+    }
+    Place& lines = owner.client_lines.back();
+    lines.size = static_cast<std::size_t>(offset - lines.offset) + text.size() + 1;
+    ClientState seen;
+    seen.num_examples = number_of<std::int64_t>(fields[4], where);
+    seen.loss = number_of<double>(fields[5], where);
+    seen.accuracy_before = number_of<double>(fields[6], where);
+    seen.accuracy_after = number_of<double>(fields[7], where);
+    batch_.accuracies.push_back(seen.accuracy_after);
+    const auto id = number_of<std::uint32_t>(fields[2], where);
+    seen.distribution = number_of<int>(fields[3], where);
+    if (ClientState* kept = client(owner, id)) {
+      kept->rounds += 1;
+      kept->last_round = std::max(kept->last_round, round);
+      kept->distribution = seen.distribution;
+      kept->num_examples = seen.num_examples;
+      kept->loss = seen.loss;
+      kept->accuracy_before = seen.accuracy_before;
+      kept->accuracy_after = seen.accuracy_after;
+      kept->strategy = fields[8];
+    }
+  } catch (const Error& error) {
+    damage.add(error.what());
+  }
+}
+
+void RunState::settle() {
+  if (batch_.accuracies.empty()) {
+    return;
+  }
+  std::sort(batch_.accuracies.begin(), batch_.accuracies.end());
+  std::vector<Spread>& spreads = algorithm(batch_.label).spreads;
+  if (spreads.empty() || spreads.back().round != batch_.round) {
+    if (spreads.size() == kMostRounds) {
+      spreads.erase(spreads.begin(), spreads.begin() + kMostRounds / 2);
+    }
+    spreads.emplace_back().round = batch_.round;
+  }
+  spreads.back() = {batch_.round, quantile(batch_.accuracies, 0.1), quantile(batch_.accuracies, 0.5),
+                    quantile(batch_.accuracies, 0.9), batch_.accuracies.size()};
+}
+
+}  // namespace feroma::dashboard

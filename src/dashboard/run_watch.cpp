@@ -1,0 +1,116 @@
+#include "dashboard/run_watch.h"
+
+#include <fmt/core.h>
+
+#include "feroma/core/error.h"
+
+namespace feroma::dashboard {
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(250);
+constexpr auto kBetweenPieces = std::chrono::milliseconds(1);
+constexpr auto kBetweenQuestions = std::chrono::seconds(1);
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+RunWatch::RunWatch(std::filesystem::path folder, std::function<LiveStatus()> live)
+    : live_(std::move(live)), events_(folder / "events.jsonl"), clients_(folder / "clients.csv") {
+  sight_.folder = std::move(folder);
+  sight_.epoch =
+      static_cast<std::uint64_t>(now() * 1000);  // a page that was open before must not take ours for its own
+  thread_ = std::thread([this] { watch(); });
+}
+
+RunWatch::~RunWatch() {
+  end();
+  thread_.join();
+}
+
+void RunWatch::end() {
+  ended_ = true;
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+std::uint64_t RunWatch::wait_beyond(std::uint64_t version, std::chrono::milliseconds time) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [&] { return ended_ || sight_.version > version; });
+  return sight_.version;
+}
+
+void RunWatch::watch() {
+  std::string last_trouble;
+  while (!ended_) {
+    bool more = false;
+    try {
+      more = look();
+      ask_live();
+    } catch (const std::exception& error) {
+      // A disk that fails must not end the page: it says so, once, and goes on looking.
+      const std::lock_guard lock(mutex_);
+      if (last_trouble != error.what()) {
+        last_trouble = error.what();
+        sight_.run.damage.add(last_trouble);
+        sight_.version += 1;
+        changed_.notify_all();
+      }
+    }
+    // Between two pieces others have their turn.
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, more ? kBetweenPieces : kBetweenLooks, [this] { return ended_.load(); });
+  }
+}
+
+bool RunWatch::look() {
+  const std::lock_guard lock(mutex_);
+  const auto where = [](const TailedFile& file, const TailedLine& line) {
+    return fmt::format("{}:{}", file.path().filename().string(), line.number);
+  };
+  const std::uint64_t before = events_.position() + clients_.position();
+  const std::uint64_t too_long = events_.too_long() + clients_.too_long();
+  const auto events = events_.poll(
+      [&](const TailedLine& line) { sight_.run.take_event(line.text, where(events_, line), line.offset); });
+  const auto clients = clients_.poll(
+      [&](const TailedLine& line) { sight_.run.take_client(line.text, where(clients_, line), line.offset); });
+  if (events == TailedFile::Seen::cut || clients == TailedFile::Seen::cut) {
+    // Both are cut together when a run is resumed, so all is read again.
+    events_ = TailedFile(events_.path());
+    clients_ = TailedFile(clients_.path());
+    sight_.run = {};
+    sight_.epoch += 1;
+    sight_.version += 1;
+    changed_.notify_all();
+    return true;
+  }
+  if (events_.too_long() + clients_.too_long() > too_long) {
+    sight_.run.damage.add("a line is too long to be read, and was left out");
+  }
+  sight_.run.settle();
+  sight_.read = events_.position() + clients_.position();
+  sight_.size = events_.size() + clients_.size();
+  if (sight_.read != before) {
+    // A simulation writes down first of all how it was made; a server does not.
+    sight_.federation = !std::filesystem::exists(sight_.folder / "manifest.json");
+    sight_.version += 1;
+    changed_.notify_all();
+  }
+  return sight_.read < sight_.size && sight_.read != before;
+}
+
+void RunWatch::ask_live() {
+  const auto time = std::chrono::steady_clock::now();
+  if (!live_ || time - asked_ < kBetweenQuestions) {
+    return;
+  }
+  asked_ = time;
+  LiveStatus status = live_();
+  const std::lock_guard lock(mutex_);
+  sight_.live = std::move(status);
+  sight_.live_time = now();
+  sight_.version += 1;
+  changed_.notify_all();
+}
+
+}  // namespace feroma::dashboard

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "dashboard/run_state.h"
+#include "dashboard/tailed_file.h"
+#include "feroma/dashboard/dashboard.h"
+
+namespace feroma::dashboard {
+
+/// What is known at one moment.
+struct Sight {
+  RunState run;
+  std::filesystem::path folder;
+  bool federation = false;  ///< the state of a server rather than a simulation
+  std::uint64_t read = 0;   ///< bytes of the growing files
+  std::uint64_t size = 0;   ///< that they have
+  LiveStatus live;
+  double live_time = 0;       ///< when it was asked, seconds since 1970; 0: never
+  std::uint64_t epoch = 0;    ///< another one after files were cut or replaced
+  std::uint64_t version = 1;  ///< grows with whatever changes
+};
+
+/// Follows a run's files on a thread of its own; everything else may be called from any thread.
+class RunWatch {
+ public:
+  RunWatch(std::filesystem::path folder, std::function<LiveStatus()> live);
+  ~RunWatch();
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+
+  /// Calls `look` with what is known; nothing changes meanwhile, so it should be quick.
+  template <class Look>
+  auto see(Look&& look) const {
+    const std::lock_guard lock(mutex_);
+    return look(sight_);
+  }
+  /// Waits until the version is beyond `version`, the time is over, or the end; returns the version.
+  std::uint64_t wait_beyond(std::uint64_t version, std::chrono::milliseconds time) const;
+  /// Wakes everybody who waits, for good.
+  void end();
+  [[nodiscard]] bool ended() const { return ended_; }
+
+ private:
+  void watch();
+  /// True where there is more to read at once.
+  [[nodiscard]] bool look();
+  void ask_live();
+
+  std::function<LiveStatus()> live_;
+  TailedFile events_;
+  TailedFile clients_;
+  std::atomic<bool> ended_ = false;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  Sight sight_;
+  std::chrono::steady_clock::time_point asked_{};
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace feroma::dashboard

@@ -1,0 +1,214 @@
+#include "dashboard/answers.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "dashboard/array_answers.h"
+#include "dashboard/matrix_file.h"
+#include "feroma/core/files.h"
+#include "feroma/core/npy.h"
+#include "tests/core/expect_error.h"
+#include "tests/dashboard/sample_folder.h"
+
+namespace feroma::dashboard {
+namespace {
+
+using nlohmann::json;
+using testing::error_of;
+using testing::holds;
+using testing::TempFolder;
+using testing::wait_until;
+using testing::write_sample;
+
+/// A sample run that was read to its end.
+class Answers : public ::testing::Test {
+ protected:
+  void read(int rounds, int clients, const std::string& privacy = "off") {
+    write_sample(folder_.path(), rounds, clients, privacy);
+    watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+    ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  }
+  json run() { return json::parse(watch_->see(run_answer)); }
+  json clients(const Query& query) {
+    return json::parse(watch_->see([&](const Sight& s) { return clients_answer(s, query); }));
+  }
+  std::string refusal_of(const Query& query) {
+    try {
+      static_cast<void>(clients(query));
+    } catch (const BadRequest& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<RunWatch> watch_;
+};
+
+TEST_F(Answers, ARunSaysHowFarItIsAndWhatItsAlgorithmsDid) {
+  read(4, 5);
+  const json answer = run();
+  EXPECT_EQ(answer["api"], 1);
+  EXPECT_EQ(answer["state"], "running");
+  EXPECT_EQ(answer["planned"]["rounds"], 10);
+  EXPECT_EQ(answer["planned"]["algorithms"], 1);
+  EXPECT_EQ(answer["server"], nullptr);
+  const json& run = answer["algorithms"][0];
+  EXPECT_EQ(run["rounds"], 4);
+  EXPECT_EQ(run["best"]["accuracy_after"], 45);
+  EXPECT_EQ(run["clients"], 5);
+  EXPECT_EQ(run["drops"], 1);
+  EXPECT_EQ(run["bytes_up"], 2000);
+  EXPECT_EQ(run["mixing"], json({2, 3, 4}));
+  EXPECT_EQ(run["result"], nullptr);
+  // 0.40 to 0.44 of a budget of 2: a fifth.
+  EXPECT_EQ(run["epsilon"]["bins"], json({0, 0, 5, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST_F(Answers, AHistoryIsThinnedToThePointsThatAreWanted) {
+  read(9, 2);
+  const auto history = [&](const Query& query) {
+    return json::parse(watch_->see([&](const Sight& s) { return history_answer(s, query); }));
+  };
+  EXPECT_EQ(history({})["columns"]["round"].size(), 9U);
+  EXPECT_FALSE(history({})["thinned"]);
+  const json thin = history({{"points", "3"}, {"algorithm", "feroma-auto"}});
+  EXPECT_EQ(thin["columns"]["round"], json({1, 5, 9}));
+  EXPECT_EQ(thin["columns"]["accuracy_after"], json({15, 55, 95}));
+  EXPECT_EQ(thin["columns"]["high"], json({51, 51, 51}));
+  EXPECT_TRUE(thin["thinned"]);
+  EXPECT_THROW(static_cast<void>(history({{"points", "1"}})), BadRequest);
+  EXPECT_THROW(static_cast<void>(history({{"points", "3x"}})), BadRequest);
+  EXPECT_THROW(static_cast<void>(history({{"algorithm", "other"}})), BadRequest);
+}
+
+TEST_F(Answers, ClientsAreSortedFilteredAndPaged) {
+  read(3, 7);
+  const json page = clients({{"sort", "accuracy_after"}, {"order", "descending"}, {"size", "3"}, {"page", "1"}});
+  EXPECT_EQ(page["of"], 7);
+  ASSERT_EQ(page["rows"].size(), 3U);
+  EXPECT_EQ(page["rows"][0]["client"], 3);
+  EXPECT_EQ(page["rows"][2]["client"], 1);
+  EXPECT_EQ(page["rows"][0]["num_examples"], 103);
+  EXPECT_EQ(page["rows"][0]["distribution"], 0);
+  const json alarmed = clients({{"filter", "alarm"}});
+  ASSERT_EQ(alarmed["matching"], 1);
+  EXPECT_EQ(alarmed["rows"][0]["client"], 1);
+  EXPECT_EQ(alarmed["rows"][0]["moved"], 4.5);
+  EXPECT_EQ(clients({{"filter", "dropped"}})["rows"][0]["reason"], "a loss that is not finite");
+  EXPECT_EQ(clients({{"id", "4"}})["rows"][0]["client"], 4);
+  EXPECT_EQ(clients({{"page", "99"}})["rows"].size(), 0U);
+  EXPECT_TRUE(holds(refusal_of({{"sort", "password"}}), "sort must be one of client, strategy"));
+  EXPECT_TRUE(holds(refusal_of({{"size", "201"}}), "size must be a whole number in 1..200"));
+  EXPECT_TRUE(holds(refusal_of({{"order", "up"}}), "order must be"));
+  EXPECT_TRUE(holds(refusal_of({{"filter", "x"}}), "filter must be"));
+  EXPECT_TRUE(holds(refusal_of({{"id", "-1"}}), "id must be"));
+}
+
+TEST_F(Answers, UnderABudgetExactCountsAreNeitherShownNorSortedBy) {
+  read(3, 4, "gaussian");
+  EXPECT_FALSE(run()["privacy"]["counts_told"]);
+  const json answer = clients({});
+  for (const char* key : {"num_examples", "loss", "accuracy_before", "accuracy_after", "distribution"}) {
+    EXPECT_FALSE(answer["rows"][0].contains(key)) << key;
+    EXPECT_NE(refusal_of({{"sort", key}}), "") << key;
+  }
+  EXPECT_TRUE(answer["rows"][0].contains("epsilon"));
+  EXPECT_EQ(run()["algorithms"][0]["last"]["accuracy_after"], 35);  // a simulation knows it all the same
+}
+
+TEST_F(Answers, AFederationUnderABudgetHasNoAccuracyToShow) {
+  read(3, 4, "pure");
+  std::filesystem::remove(folder_ / "manifest.json");
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.federation && s.read == s.size; }));
+  EXPECT_EQ(run()["algorithms"][0]["last"]["accuracy_after"], nullptr);
+  EXPECT_EQ(run()["algorithms"][0]["best"], nullptr);
+}
+
+TEST_F(Answers, MixingOfARoundNamesItsClients) {
+  read(3, 4);
+  const json answer = json::parse(mixing_answer(*watch_, {{"round", "3"}}));
+  EXPECT_EQ(answer["round"], 3);
+  EXPECT_EQ(answer["receivers"], json::parse("[[0,0],[1,1],[2,2],[3,3]]"));
+  EXPECT_EQ(answer["weights"].size(), 16U);
+  EXPECT_EQ(answer["weights"][5], 0.75);
+  EXPECT_EQ(answer["weights"][6], 0.08333);
+  EXPECT_EQ(json::parse(mixing_answer(*watch_, {}))["round"], 3);  // the last one
+  EXPECT_THROW(static_cast<void>(mixing_answer(*watch_, {{"round", "1"}})), BadRequest);
+}
+
+TEST_F(Answers, ALargeMixingIsDrawnInBlocksWhoseRowsStillSumToOne) {
+  read(2, 20);
+  const json answer = json::parse(mixing_answer(*watch_, {{"cells", "8"}}));
+  EXPECT_EQ(answer["receivers_of"], 20);
+  EXPECT_EQ(answer["receivers"], json::parse("[[0,2],[3,5],[6,8],[9,11],[12,14],[15,17],[18,19]]"));
+  double row = 0;
+  for (std::size_t i = 0; i < 7; ++i) {
+    row += answer["weights"][i].get<double>();
+  }
+  EXPECT_NEAR(row, 1, 1e-4);
+  EXPECT_NEAR(answer["weights"][0].get<double>(), 0.75 + 2 * 0.25 / 19, 1e-4);
+}
+
+TEST_F(Answers, AMixingFileOfAnotherShapeOrNoneIsAnError) {
+  read(3, 4);
+  const std::vector<float> values(6);
+  const std::array<std::int64_t, 2> shape{2, 3};
+  write_file_atomically(folder_ / "mixing/feroma-auto-3.npy", npy_bytes(values, shape));
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(mixing_answer(*watch_, {})); }),
+                    "must be 4 receivers x 4 sources, is 2 x 3"));
+  std::filesystem::remove(folder_ / "mixing/feroma-auto-3.npy");
+  EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { static_cast<void>(mixing_answer(*watch_, {})); }), "cannot open"));
+}
+
+TEST_F(Answers, ProfilesLieOnAPlaneWithTrails) {
+  read(4, 6);
+  ProfileMap map;
+  const json answer = json::parse(map.answer(*watch_, {{"round", "3"}, {"trail", "2"}}));
+  EXPECT_EQ(answer["rounds"], json({2, 3}));
+  ASSERT_EQ(answer["clients"].size(), 6U);
+  const json& first = answer["clients"][0];
+  EXPECT_EQ(first["distribution"], 0);
+  EXPECT_EQ(first["strategy"], "clustered");
+  EXPECT_EQ(answer["clients"][1]["moved"], 4.5);
+  // Profiles are (3 x kind, round, 0.5): kinds lie along the first axis, rounds along the second.
+  const double apart = std::abs(answer["clients"][1]["path"][1][0].get<double>() - first["path"][1][0].get<double>());
+  EXPECT_NEAR(apart, 3, 0.05);
+  const double step = std::abs(first["path"][1][1].get<double>() - first["path"][0][1].get<double>());
+  EXPECT_NEAR(step, 1, 0.05);
+  EXPECT_NEAR(answer["explained"][0].get<double>() + answer["explained"][1].get<double>(), 1, 1e-6);
+  EXPECT_EQ(json::parse(map.answer(*watch_, {{"points", "2"}}))["clients"].size(), 2U);
+  EXPECT_EQ(json::parse(map.answer(*watch_, {{"points", "2"}}))["of"], 6);
+}
+
+TEST(Plane, PointsThatDoNotDifferLieInTheMiddle) {
+  const std::vector<float> points{1, 2, 3, 1, 2, 3};
+  const Plane plane = fit_plane(points, 3);
+  EXPECT_EQ(plane.place(std::span(points).first(3)), (std::array<double, 2>{0, 0}));
+  EXPECT_EQ(plane.explained, (std::array<double, 2>{0, 0}));
+}
+
+TEST(MatrixFile, RefusesWhatIsNoMatrixOfFloats) {
+  const TempFolder folder;
+  const auto refusal = [&](std::string text) {
+    write_file_atomically(folder / "a.npy", std::string_view(text));
+    return error_of(ErrorCode::invalid_data, [&] { static_cast<void>(MatrixFile(folder / "a.npy")); });
+  };
+  EXPECT_TRUE(holds(refusal("nothing of the kind"), "is not a version 1.0 .npy file"));
+  const std::vector<float> values(6);
+  const Bytes good = npy_bytes(values, std::array<std::int64_t, 2>{2, 3});
+  std::string text(reinterpret_cast<const char*>(good.data()), good.size());
+  EXPECT_TRUE(holds(refusal(text + "x"), "must have 2 x 3 values"));
+  EXPECT_TRUE(holds(refusal(text.substr(0, text.size() - 4)), "must have 2 x 3 values"));
+  std::string other = text;
+  other.replace(other.find("<f4"), 3, "<f8");
+  EXPECT_TRUE(holds(refusal(other), "must hold float32 values in C order"));
+  other = text;
+  other.replace(other.find("(2, 3)"), 6, "(6,  )");
+  EXPECT_TRUE(holds(refusal(other), "must have two dimensions"));
+}
+
+}  // namespace
+}  // namespace feroma::dashboard

@@ -1,0 +1,186 @@
+// Files that grow, are torn, cut, damaged or not there yet.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "dashboard/run_watch.h"
+#include "feroma/core/files.h"
+#include "feroma/report/run_writer.h"
+#include "tests/core/expect_error.h"
+#include "tests/dashboard/sample_folder.h"
+
+namespace feroma::dashboard {
+namespace {
+
+using testing::append;
+using testing::holds;
+using testing::TempFolder;
+using testing::wait_until;
+using testing::write_sample;
+using Seen = TailedFile::Seen;
+
+/// Everything that one call gives, joined by '|'.
+std::pair<Seen, std::string> poll(TailedFile& file) {
+  std::string lines;
+  const Seen seen = file.poll(
+      [&](const TailedLine& line) { lines += fmt::format("{}@{}={}|", line.number, line.offset, line.text); });
+  return {seen, lines};
+}
+
+TEST(TailedFile, GivesCompleteLinesOnceAndWaitsForTheEndOfTheLast) {
+  const TempFolder folder;
+  TailedFile file(folder / "a");
+  EXPECT_EQ(poll(file), std::pair(Seen::nothing, std::string()));  // it is not there yet
+  append(folder / "a", "one\ntw");
+  EXPECT_EQ(poll(file), std::pair(Seen::lines, std::string("1@0=one|")));
+  EXPECT_EQ(poll(file), std::pair(Seen::nothing, std::string()));
+  append(folder / "a", "o\n\nfour\n");
+  EXPECT_EQ(poll(file), std::pair(Seen::lines, std::string("2@4=two|3@8=|4@9=four|")));
+}
+
+TEST(TailedFile, NoticesThatAFileWasCutEvenIfItHasGrownPastWhereItWas) {
+  const TempFolder folder;
+  append(folder / "a", "one\ntwo\n");
+  TailedFile file(folder / "a");
+  static_cast<void>(poll(file));
+  std::filesystem::resize_file(folder / "a", 4);
+  EXPECT_EQ(poll(file).first, Seen::cut);
+  EXPECT_EQ(poll(file), std::pair(Seen::lines, std::string("1@0=one|")));
+  std::filesystem::resize_file(folder / "a", 0);
+  append(folder / "a", "uno\ndue\ntre\n");
+  EXPECT_EQ(poll(file).first, Seen::cut);
+  EXPECT_EQ(poll(file), std::pair(Seen::lines, std::string("1@0=uno|2@4=due|3@8=tre|")));
+  std::filesystem::remove(folder / "a");
+  EXPECT_EQ(poll(file).first, Seen::cut);
+}
+
+TEST(TailedFile, LeavesOutALineThatIsTooLongAndGoesOnAfterIt) {
+  const TempFolder folder;
+  append(folder / "a", "first\n" + std::string(std::size_t{34} << 20, 'x') + "\nlast\n");
+  TailedFile file(folder / "a");
+  std::string lines;
+  do {
+    lines += poll(file).second;
+  } while (file.position() < file.size());
+  EXPECT_EQ(lines.substr(0, 10), "1@0=first|");
+  EXPECT_TRUE(lines.ends_with("=last|")) << lines;
+  EXPECT_EQ(file.too_long(), 1U);
+  EXPECT_LT(lines.size(), 100U);
+}
+
+TEST(RunWatch, SeesWhatTheWriterWrites) {
+  const TempFolder folder;
+  write_sample(folder.path(), 4, 5);
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  watch.see([](const Sight& sight) {
+    EXPECT_FALSE(sight.federation);
+    EXPECT_EQ(sight.run.damage.count, 0U);
+    EXPECT_EQ(sight.run.config.at("scenario.rounds"), "10");
+    ASSERT_EQ(sight.run.algorithms.size(), 1U);
+    const AlgorithmState& run = sight.run.algorithms[0];
+    EXPECT_EQ(run.rounds.size(), 4U);
+    EXPECT_EQ(run.rounds[1].dropped, 1);
+    EXPECT_EQ(run.rounds[2].alarms, 1);
+    EXPECT_EQ(run.spreads.back().clients, 5U);
+    EXPECT_EQ(run.spreads.back().middle, 52);  // of 50 to 54
+    EXPECT_EQ(run.mixing.size(), 3U);
+    EXPECT_EQ(run.profiles.size(), 3U);
+    const ClientState& drifted = run.clients.at(1);
+    EXPECT_EQ(drifted.rounds, 4);
+    EXPECT_EQ(drifted.bytes_down, 800);
+    EXPECT_EQ(drifted.last_alarm, 3);
+    EXPECT_FALSE(drifted.alarmed());  // it was quiet in round 4
+    EXPECT_EQ(drifted.drops, 1);
+    EXPECT_EQ(drifted.reason, "a loss that is not finite");
+    EXPECT_DOUBLE_EQ(drifted.epsilon, 0.41);
+  });
+}
+
+TEST(RunWatch, FollowsFilesThatComeLater) {
+  const TempFolder folder;
+  const RunWatch watch(folder.path(), {});
+  EXPECT_TRUE(watch.see([](const Sight& s) { return s.run.algorithms.empty(); }));
+  write_sample(folder.path(), 1, 2);
+  EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return !s.run.algorithms.empty(); }));
+}
+
+TEST(RunWatch, BeginsAnewAfterARunWasCutToItsCheckpoint) {
+  const TempFolder folder;
+  write_sample(folder.path(), 3, 4);
+  const RunFileSizes kept{std::filesystem::file_size(folder / "metrics.csv"),
+                          std::filesystem::file_size(folder / "clients.csv"),
+                          std::filesystem::file_size(folder / "events.jsonl")};
+  append(folder / "events.jsonl", R"({"event":"run_finished","seconds":1})"
+                                  "\n");
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.finished; }));
+  const std::uint64_t before = watch.see([](const Sight& s) { return s.epoch; });
+  RunWriter writer(folder.path(), RunWriter::Mode::resume);
+  writer.truncate_to(kept);
+  writer.run_resumed("feroma-auto", 3);
+  static_cast<void>(writer.flush_and_sizes());
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.resumed == 1; }));
+  watch.see([&](const Sight& sight) {
+    EXPECT_GT(sight.epoch, before);
+    EXPECT_FALSE(sight.run.finished);
+    EXPECT_EQ(sight.run.algorithms.at(0).rounds.size(), 3U);
+    EXPECT_EQ(sight.run.algorithms.at(0).clients.at(0).rounds, 3);  // counted once, not twice
+  });
+}
+
+TEST(RunWatch, ReportsDamageAndShowsTheRest) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 3);
+  append(folder / "events.jsonl",
+         "no event\n[1]\n{\"event\":\"mixing\",\"algorithm\":\"../x\",\"round\":1}\n"
+         "{\"event\":\"clients\",\"algorithm\":\"feroma-auto\",\"round\":2,\"client\":[-1]}\n"
+         "{\"event\":\"from a later version\"}\n");
+  append(folder / "clients.csv", "feroma-auto,2,zero,0,1,1,1,1,\nshort\n");
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  watch.see([](const Sight& sight) {
+    EXPECT_EQ(sight.run.damage.count, 6U);
+    std::string all;
+    for (const std::string& text : sight.run.damage.first) {
+      all += text + "\n";
+    }
+    EXPECT_TRUE(holds(all, "events.jsonl:9: is not an event")) << all;
+    EXPECT_TRUE(holds(all, "algorithm must be usable as a file name"));
+    EXPECT_TRUE(holds(all, "must be a client's id, got -1"));
+    EXPECT_TRUE(holds(all, "must be a number, got \"zero\""));
+    EXPECT_TRUE(holds(all, "must have 9 columns, got 1"));
+    EXPECT_EQ(sight.run.algorithms.at(0).rounds.size(), 2U);
+  });
+}
+
+TEST(RunState, KeepsTheFirstAndTheLastOfVeryManyRounds) {
+  RunState state;
+  for (int round = 1; round <= 50001; ++round) {
+    const std::string line = fmt::format(
+        R"({{"event":"round_finished","algorithm":"a","round":{},"loss":1,"accuracy_before":1,"accuracy_after":1,)"
+        R"("validation_loss":1,"validation_accuracy":1,"global_share":null,"clustered_share":null,)"
+        R"("personal_share":null,"mixing_auc":null,"contraction":null,"column_sum_min":null,"column_sum_max":null,)"
+        R"("seconds":1,"bytes_up":1,"bytes_down":1,"epsilon":null}})",
+        round);
+    state.take_event(line, "x", 0);
+  }
+  const AlgorithmState& run = state.algorithms.at(0);
+  EXPECT_EQ(state.damage.count, 0U);
+  EXPECT_LE(run.rounds.size(), kMostRounds);
+  EXPECT_GT(run.rounds.size(), kMostRounds / 4);
+  EXPECT_EQ(run.rounds.front().record.round, 1);
+  EXPECT_EQ(run.rounds.back().record.round, 50001);
+  EXPECT_EQ(run.last_round, 50001);
+  EXPECT_EQ(run.bytes_up, 50001);
+}
+
+TEST(RunWatch, AsksALiveServerAndCountsItAsAChange) {
+  const TempFolder folder;
+  const RunWatch watch(folder.path(), [] { return LiveStatus{R"({"clients":2})", {{7, 1.5}}}; });
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.live_time > 0; }));
+  EXPECT_EQ(watch.see([](const Sight& s) { return s.live.heard.at(7); }), 1.5);
+}
+
+}  // namespace
+}  // namespace feroma::dashboard
