@@ -99,10 +99,12 @@ Json algorithm_json(const Sight& sight, const AlgorithmState& run) {
   }
   std::map<std::string, std::size_t> strategies;
   std::size_t alarms = 0;
+  std::int64_t all_alarms = 0;
   std::int64_t drops = 0;
   for (const auto& [id, client] : run.clients) {
     strategies[client.strategy.empty() ? "none" : client.strategy] += 1;
     alarms += client.alarmed() ? 1U : 0U;
+    all_alarms += client.alarms;
     drops += client.drops;
   }
   return {{"label", run.label},
@@ -115,6 +117,7 @@ Json algorithm_json(const Sight& sight, const AlgorithmState& run) {
           {"clients_left_out", run.clients_left_out},
           {"strategies", strategies},
           {"alarms", alarms},
+          {"alarms_so_far", all_alarms},
           {"drops", drops},
           {"bytes_up", run.bytes_up},
           {"bytes_down", run.bytes_down},

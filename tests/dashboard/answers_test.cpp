@@ -59,6 +59,8 @@ TEST_F(Answers, ARunSaysHowFarItIsAndWhatItsAlgorithmsDid) {
   EXPECT_EQ(run["best"]["accuracy_after"], 45);
   EXPECT_EQ(run["clients"], 5);
   EXPECT_EQ(run["drops"], 1);
+  EXPECT_EQ(run["alarms"], 0);  // client 1 was quiet again in round 4
+  EXPECT_EQ(run["alarms_so_far"], 1);
   EXPECT_EQ(run["bytes_up"], 2000);
   EXPECT_EQ(run["mixing"], json({2, 3, 4}));
   EXPECT_EQ(run["result"], nullptr);

@@ -28,6 +28,7 @@ export interface Algorithm {
   clients_left_out: number;
   strategies: Record<string, number>;
   alarms: number;
+  alarms_so_far: number;
   drops: number;
   bytes_up: number;
   bytes_down: number;

@@ -16,7 +16,7 @@ const views: View[] = [overview(), profilesView(), mixingView(), clientsView(), 
 let current = views.find((view) => `#${view.id}` === location.hash) ?? views[0]!;
 let run: Run | null = null;
 let connected = true;
-let chosen = ""; // the algorithm; empty: the newest one that maps, or the newest
+let chosen = ""; // the algorithm; empty: the newest Feroma, else the newest that maps, else the newest
 
 const get = (id: string): HTMLElement => document.getElementById(id)!;
 
@@ -113,7 +113,8 @@ function selectedAlgorithm(now: Run): string {
     return chosen;
   }
   const mapping = now.algorithms.filter((a) => a.mixing.length > 0 || a.profiles.length > 0);
-  return (mapping.at(-1) ?? now.algorithms.at(-1))?.label ?? "";
+  const ours = mapping.filter((a) => a.label.startsWith("feroma"));
+  return (ours.at(-1) ?? mapping.at(-1) ?? now.algorithms.at(-1))?.label ?? "";
 }
 
 function drawNotices(now: Run): void {

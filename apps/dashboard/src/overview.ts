@@ -60,6 +60,7 @@ export function overview(): View {
     accuracy: tile("Best accuracy"),
     clients: tile("Clients"),
     alarms: tile("Drift alarms"),
+    refusals: tile("Refusals"),
     traffic: tile("Traffic"),
   };
   const select = h("select", { id: "metric" }, ...metrics.map(([key, name]) => h("option", { value: key }, name)));
@@ -175,7 +176,9 @@ export function overview(): View {
     tiles.clients.set(count(seen), now.planned.clients && now.planned.clients > seen ? `of ${count(now.planned.clients)}` : "");
     const alarms = now.algorithms.reduce((sum, a) => sum + a.alarms, 0);
     const drops = now.algorithms.reduce((sum, a) => sum + a.drops, 0);
-    tiles.alarms.set(count(alarms), drops > 0 ? `${count(drops)} dropped out or refused` : "in clients' last rounds");
+    const before = now.algorithms.reduce((sum, a) => sum + a.alarms_so_far, 0);
+    tiles.alarms.set(`${count(alarms)} now`, `${count(before)} so far`);
+    tiles.refusals.set(count(drops), "dropped out or refused");
     tiles.traffic.set(
       bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up + a.bytes_down, 0)),
       `${bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up, 0))} up`,

@@ -122,7 +122,7 @@ export function profilesView(): View {
     const share = (i: 0 | 1) => `component ${i + 1} (${(100 * profiles.explained[i]).toFixed(0)} % of the variance)`;
     plane.draw({
       grid: { left: 60, right: 24, top: 40, bottom: 48 },
-      legend: { type: "scroll", top: 0, data: names, textStyle: { color: quiet }, pageTextStyle: { color: quiet }, pageIconColor: quiet },
+      legend: { type: "scroll", top: 0, itemWidth: 12, itemHeight: 12, data: names, textStyle: { color: quiet }, pageTextStyle: { color: quiet }, pageIconColor: quiet },
       tooltip: tooltip({
         formatter: (params: { data?: { client?: ProfileClient } }) => {
           const client = params.data?.client;

@@ -1,7 +1,7 @@
 // The page in a browser: it loads, follows a run, names pairs and weights, and can be used by everybody.
 //   node page.mjs FEROMA
 import assert from "node:assert/strict";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expectAccessible, expectNoTrouble, openPage, openView, picture, startDashboard, views, withBrowser } from "./browser.mjs";
 import { SampleRun } from "./generate.mjs";
@@ -106,6 +106,30 @@ await withBrowser(async (browser, folder) => {
     await picture(phone.page, `${view.toLowerCase()}-phone`);
   }
   expectNoTrouble(phone.troubles);
+
+  // Under a budget the page shows what is spent, and no exact counts. A token that is needed comes with the address.
+  const guarded = join(folder, "guarded");
+  mkdirSync(guarded);
+  const budget = new SampleRun(guarded, { clients, rounds: 8, privacy: "gaussian", algorithms: ["feroma-auto"] });
+  for (let round = 1; round <= 6; ++round) {
+    budget.round("feroma-auto", round);
+  }
+  const token = join(folder, "token");
+  appendFileSync(token, "a-token-of-twenty-two.\n");
+  const closed = await startDashboard(program, guarded, "--token-file", token);
+  const secret = await openPage(browser, closed.url);
+  assert.ok(!secret.page.url().includes("token"), "the token stays in the address");
+  await openView(secret.page, "Privacy");
+  await secret.page.getByText("of 12 clients the one that told most has spent").waitFor();
+  await secret.page.locator("#view-privacy tbody tr", { hasText: /10\s*3\.600.*72 %/ }).first().waitFor();
+  await expectAccessible(secret.page, "Privacy with a budget");
+  await picture(secret.page, "privacy-budget");
+  await openView(secret.page, "Clients");
+  await secret.page.getByText("clients keep them under the privacy budget").waitFor();
+  assert.equal(await secret.page.getByRole("button", { name: "samples" }).count(), 0);
+  expectNoTrouble(secret.troubles);
+  await secret.context.close();
+  await closed.stop();
 
   // Where the server goes, the page says so; Ctrl-C is a good end.
   assert.equal(await dashboard.stop(), 0);

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The command around the page: what it refuses, what it prints, how it ends.
+#
+#   command_test.sh FEROMA with|without
+set -euo pipefail
+
+feroma=$1 built=$2
+folder=$(mktemp -d)
+process=
+cleanup() {
+  [[ -z $process ]] || kill -KILL "$process" 2> /dev/null || true
+  rm -rf "$folder"
+}
+trap cleanup EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+# expect STATUS TEXT COMMAND...: the status it ends with, and what it says.
+expect() {
+  local status=$1 text=$2 got=0
+  shift 2
+  "$@" > "$folder/out" 2>&1 < /dev/null || got=$?
+  [[ $got -eq $status ]] || fail "$* ended with $got instead of $status: $(cat "$folder/out")"
+  grep -qF -- "$text" "$folder/out" || fail "$* did not say '$text': $(cat "$folder/out")"
+}
+
+expect 0 "feroma dashboard runs/demo" "$feroma" dashboard --help
+if [[ $built == without ]]; then
+  expect 0 "dashboard: no, " "$feroma" --version
+  expect 1 "this build has no dashboard: " "$feroma" dashboard "$folder"
+  exit 0
+fi
+expect 0 "dashboard: yes" "$feroma" --version
+expect 2 "DIR is required" "$feroma" dashboard
+expect 2 "must be the folder of a run" "$feroma" dashboard "$folder/nowhere"
+expect 2 "an address must be like" "$feroma" dashboard "$folder" --listen nonsense
+echo short > "$folder/token"
+expect 2 "must be 16 to 256 letters" "$feroma" dashboard "$folder" --token-file "$folder/token"
+expect 1 "none: cannot open" "$feroma" dashboard "$folder" --token-file "$folder/none"
+
+# started ARGUMENTS...: the address that it prints.
+started() {
+  # Not ignored, as background processes of a shell have it: Ctrl-C is tested.
+  "$feroma" dashboard "$folder" "$@" > "$folder/url" 2> "$folder/log" < /dev/null &
+  process=$!
+  for _ in $(seq 300); do
+    [[ -s $folder/url ]] && break
+    sleep 0.1
+  done
+  url=$(cat "$folder/url")
+}
+ended() {
+  local got=0
+  kill -INT "$process"
+  wait "$process" || got=$?
+  process=
+  [[ $got -eq 0 ]] || fail "Ctrl-C ended it with $got"
+}
+
+started --listen 127.0.0.1:0
+[[ $url =~ ^http://127\.0\.0\.1:[0-9]+/$ ]] || fail "loopback needs no token: $url"
+ended
+echo "a-token-of-twenty-two." > "$folder/token"
+started --listen 127.0.0.1:0 --token-file "$folder/token"
+[[ $url == *"/?token=a-token-of-twenty-two." ]] || fail "a token that is given counts on loopback too: $url"
+[[ ! -s $folder/log ]] || fail "the log should be empty: $(cat "$folder/log")"
+ended
