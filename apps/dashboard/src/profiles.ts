@@ -78,6 +78,14 @@ export function profilesView(): View {
     const index = (client: ProfileClient) => names.indexOf(group(client, how));
     const series: Record<string, unknown>[] = [];
     if (trails.checked) {
+      // Not seen: with them the axes reach as far as the trails do.
+      series.push({
+        type: "scatter",
+        silent: true,
+        symbolSize: 0,
+        tooltip: { show: false },
+        data: profiles.clients.flatMap((client) => client.path.filter((at) => at !== null)),
+      });
       series.push({
         type: "custom",
         silent: true,
