@@ -144,6 +144,17 @@ Json json_of(const SettingValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
+void check_schema(const Json& json, int known, const std::string& where) {
+  const auto schema = json.find("schema");
+  if (schema == json.end()) {
+    return;
+  }
+  require(schema->is_number_integer() && schema->get<std::int64_t>() >= 1, ErrorCode::invalid_data,
+          "{}: schema must be an integer >= 1, got {}", where, schema->dump());
+  require(schema->get<std::int64_t>() <= known, ErrorCode::invalid_data,
+          "{}: schema {} is newer than {}, the newest that this version reads", where, schema->dump(), known);
+}
+
 RoundRecord round_of(const Json& json, const std::string& where) {
   RoundRecord record;
   visit_round(record, FieldReader(json, where));

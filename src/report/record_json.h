@@ -14,6 +14,9 @@ namespace feroma::detail {
 [[nodiscard]] nlohmann::ordered_json json_of(const ResultRecord& record);
 [[nodiscard]] nlohmann::ordered_json json_of(const SettingValue& value);
 
+/// Refuses a file whose `schema` is newer than `known`; one without it is older than the field and fine.
+void check_schema(const nlohmann::ordered_json& json, int known, const std::string& where);
+
 /// Read back what json_of wrote; a missing key or a wrong type is an invalid_data error that names `where` and the key.
 [[nodiscard]] RoundRecord round_of(const nlohmann::ordered_json& json, const std::string& where);
 [[nodiscard]] ResultRecord result_of(const nlohmann::ordered_json& json, const std::string& where);

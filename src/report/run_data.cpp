@@ -10,6 +10,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
+#include "feroma/report/schema.h"
 #include "report/csv.h"
 #include "report/record_json.h"
 
@@ -76,6 +77,8 @@ void read_events(const std::filesystem::path& folder, RunData& run) {
       algorithm_of(run.algorithms, record.algorithm).rounds.push_back(std::move(record));
     } else if (event["event"] == "mixing") {
       add_mixing(event, folder, line.where, run);
+    } else if (event["event"] == "run_started") {
+      detail::check_schema(event, kEventsSchema, line.where);
     }
   }
 }
@@ -142,6 +145,9 @@ RunData load_run(const std::filesystem::path& folder) {
   run.config = parse_settings(run.config_text, (folder / "config.toml").string());
   read_events(folder, run);
   read_clients(folder, run);
+  for (AlgorithmRun& algorithm : run.algorithms) {
+    algorithm.folder = folder;
+  }
   if (std::filesystem::exists(folder / "summary.json")) {
     run.summary = read_summary(folder / "summary.json");
   }

@@ -10,6 +10,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
+#include "feroma/report/schema.h"
 #include "report/append_file.h"
 #include "report/csv.h"
 #include "report/record_json.h"
@@ -122,7 +123,7 @@ void RunWriter::run_started(const Settings& config) {
   for (const auto& [key, setting] : config) {
     values[key] = detail::json_of(setting.value);
   }
-  files_->event("run_started", {{"config", std::move(values)}});
+  files_->event("run_started", {{"schema", kEventsSchema}, {"config", std::move(values)}});
 }
 
 void RunWriter::run_resumed(const std::string& algorithm, int round) {

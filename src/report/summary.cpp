@@ -6,6 +6,7 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/report/schema.h"
 #include "report/record_json.h"
 
 namespace feroma {
@@ -43,6 +44,7 @@ ResultRecord not_applicable(std::string label, std::string algorithm, std::strin
 
 std::string summary_json(const Summary& summary) {
   Json json;
+  json["schema"] = kSummarySchema;
   json["scenario"] = Json::object();
   for (const auto& [key, value] : summary.scenario) {
     json["scenario"][key] = detail::json_of(value);
@@ -63,6 +65,7 @@ Summary read_summary(const std::filesystem::path& path) { return parse_summary(r
 Summary parse_summary(std::string_view text, const std::string& name) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   require(json.is_object(), ErrorCode::invalid_data, "{}: is not a JSON object", name);
+  detail::check_schema(json, kSummarySchema, name);
   require(json.contains("scenario") && json["scenario"].is_object() && json.contains("results") &&
               json["results"].is_array(),
           ErrorCode::invalid_data, "{}: must have an object `scenario` and an array `results`", name);

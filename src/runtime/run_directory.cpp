@@ -14,6 +14,7 @@
 #include "feroma/core/build_info.h"
 #include "feroma/core/files.h"
 #include "feroma/core/simd.h"
+#include "feroma/report/schema.h"
 
 namespace feroma {
 namespace {
@@ -40,7 +41,8 @@ std::string now_utc() {
 
 Json describe(const Experiment& experiment, int threads) {
   const BuildInfo build = build_info();
-  return {{"version", build.version},
+  return {{"schema", kManifestSchema},
+          {"version", build.version},
           {"commit", build.commit},
           {"compiler", build.compiler},
           {"cpu_features", cpu_features()},

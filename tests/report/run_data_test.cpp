@@ -51,6 +51,18 @@ TEST(RunData, TellsWhatTheFilesHold) {
   EXPECT_EQ(run.summary->results.size(), 2U);
 }
 
+TEST(RunData, EventsOfANewerSchemaAreRefusedAndThoseWithoutAreOlder) {
+  EXPECT_TRUE(
+      holds(refusal("events.jsonl", "\"schema\":1", "\"schema\":7"), "events.jsonl:1: schema 7 is newer than 1"));
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  std::string text = read_text(folder / "events.jsonl");
+  const std::string field = "\"schema\":1,";
+  text.erase(text.find(field), field.size());
+  write_file_atomically(folder / "events.jsonl", text);
+  EXPECT_EQ(load_run(folder.path()).algorithms.size(), 2U);
+}
+
 TEST(RunData, AnUnfinishedRunHasNoSummaryAndMayEndInATornLine) {
   const TempFolder folder;
   testing::write_sample_run(folder.path(), {});

@@ -119,7 +119,8 @@ TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
   (void)writer.flush_and_sizes();
   const std::vector<ordered_json> events = events_of(folder.path());
   ASSERT_EQ(events.size(), 5U);
-  EXPECT_EQ(events[0].dump(), R"({"event":"run_started","config":{"scenario.clients":20,"scenario.level":"low"}})");
+  EXPECT_EQ(events[0].dump(),
+            R"({"event":"run_started","schema":1,"config":{"scenario.clients":20,"scenario.level":"low"}})");
   EXPECT_EQ(
       events[1].dump(),
       R"({"event":"round_finished","algorithm":"feroma-auto","round":6,"loss":0.25,"accuracy_before":71.5,)"

@@ -72,6 +72,16 @@ TEST(Summary, HasExactlyTheContractsKeysInOrder) {
   EXPECT_EQ(json["scenario"].dump(), R"({"clients":20,"dataset":"fmnist","force_change":false,"participation":1.0})");
 }
 
+TEST(Summary, OlderFilesHaveNoSchemaAndNewerOnesAreRefused) {
+  const std::string text = summary_json(sample_summary());
+  EXPECT_EQ(ordered_json::parse(text)["schema"], 1);
+  ordered_json older = ordered_json::parse(text);
+  older.erase("schema");
+  EXPECT_EQ(parse_summary(older.dump(), "summary.json").results.size(), 2U);
+  EXPECT_TRUE(holds(refusal(text, "\"schema\": 1", "\"schema\": 2"), "summary.json: schema 2 is newer than 1"));
+  EXPECT_TRUE(holds(refusal(text, "\"schema\": 1", "\"schema\": \"x\""), "schema must be an integer >= 1, got \"x\""));
+}
+
 TEST(Summary, AbsentAndNonFiniteValuesAreNull) {
   Summary summary = sample_summary();
   summary.results[1].seconds.erase("profile");

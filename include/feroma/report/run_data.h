@@ -25,6 +25,7 @@ struct AlgorithmRun {
   std::string label;
   std::vector<RoundRecord> rounds;  ///< with their clients
   std::vector<MixingFile> mixing;
+  std::filesystem::path folder = {};  ///< of the run
 
   /// The record of a round, or null.
   [[nodiscard]] const RoundRecord* find(int round) const;
