@@ -48,6 +48,7 @@ int run_app(int argc, char** argv) {
   add_init_command(app);
   add_run_command(app);
   add_sweep_command(app);
+  add_report_command(app);
   add_data_command(app);
   add_list_command(app);
   add_bench_command(app);

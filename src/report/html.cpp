@@ -2,17 +2,17 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "feroma/core/files.h"
 #include "report/assets.h"
-#include "report/heat_map.h"
 #include "report/line_chart.h"
 #include "report/markup.h"
+#include "report/mixing_section.h"
 #include "report/results_section.h"
 #include "report/share_chart.h"
 
@@ -114,45 +114,6 @@ std::string strategy_section(const RunData& run) {
       keys, figures);
 }
 
-/// One heat map: the script draws into it what `data` holds under the same number.
-std::string mixing_figure(const Json& mixing, std::size_t number) {
-  const std::size_t shown = mixing["rounds"].size();
-  const std::size_t of = mixing["of"].get<std::size_t>();
-  const std::string label = escape_html(mixing["label"].get<std::string>());
-  const std::string note = shown < of ? fmt::format(" ({} of {} rounds)", shown, of) : "";
-  return fmt::format(
-      "<figure data-mixing=\"{0}\"><h3>{1}{2}</h3><div class=\"heat\"><canvas role=\"img\" aria-label=\"Mixing "
-      "weights\">"
-      "</canvas><div class=\"axes\"><span>rows: receiving clients</span><span>columns: source "
-      "clients</span></div></div>"
-      "<div class=\"controls\"><button type=\"button\">▶ Play</button><input type=\"range\" min=\"0\" max=\"{3}\" "
-      "value=\"{3}\" aria-label=\"Round of {1}\"><output></output></div><dl class=\"facts\"><div><dt>contraction</dt>"
-      "<dd></dd></div><div><dt>column sums</dt><dd></dd></div></dl></figure>",
-      number, label, note, shown - 1);
-}
-
-std::string mixing_section(const Json& all) {
-  if (all.empty()) {
-    return "";
-  }
-  std::string figures;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    figures += mixing_figure(all[i], i);
-  }
-  return fmt::format(
-      "<section><h2>Who learns from whom</h2><p class=\"lead\">Each row is a client's new model, each column a client "
-      "whose model went into it, and the stronger the colour of a cell the larger its weight; clients with the same "
-      "kind "
-      "of data form blocks.</p>"
-      "<div class=\"options\"><label><input type=\"checkbox\" id=\"sort\" checked>sort by distribution</label>"
-      "<div class=\"scale\"><span>weight</span><i></i><span class=\"ticks\"></span></div></div>"
-      "<div class=\"figures\">{}<p class=\"note\">The strips along rows and columns show the true distribution of "
-      "the receiver's data and of the data the source was trained on. Contraction is how much disagreement between "
-      "models survives the mixing: 0 means that everyone gets the same model, 1 that groups stay apart. A column sum "
-      "far above 1 means that one client's model spreads widely.</p></div></section>\n",
-      figures);
-}
-
 std::string config_section(const RunData& run) {
   return fmt::format(
       "<section><details><summary>The configuration of this run</summary><pre>{}</pre></details></section>\n",
@@ -177,29 +138,17 @@ Json curve_json(const detail::CurveData& data) {
   return {{"first", data.first}, {"last", data.last}, {"series", std::move(series)}};
 }
 
-Json mixing_json(const RunData& run) {
-  const auto with = std::count_if(run.algorithms.begin(), run.algorithms.end(),
-                                  [](const AlgorithmRun& algorithm) { return !algorithm.mixing.empty(); });
-  Json all = Json::array();
-  for (const AlgorithmRun& algorithm : run.algorithms) {
-    if (!algorithm.mixing.empty()) {
-      all.push_back(detail::heat_map_json(algorithm, detail::kCellBudget / static_cast<std::size_t>(with)));
-    }
-  }
-  return all;
-}
-
 }  // namespace
 
 std::string html_report(const RunData& run) {
   const detail::CurveData curves = detail::curves_of(run.algorithms);
-  const Json mixing = mixing_json(run);
+  const Json mixing = detail::mixing_json(std::span(&run, 1));
   const Json data{{"accuracy", curve_json(curves)}, {"mixing", mixing}};
   const std::string sections = detail::tiles_html(run) + detail::results_html(run) + accuracy_section(curves) +
-                               strategy_section(run) + mixing_section(mixing) + config_section(run);
+                               strategy_section(run) + detail::mixing_section(mixing) + config_section(run);
   return detail::fill_template(
       detail::kPageHtml, {{"title", escape_html(run.name)},
-                          {"style", std::string(detail::kStyleCss)},
+                          {"style", std::string(detail::kStyleCss) + std::string(detail::kChartCss)},
                           {"chips", chips_html(run)},
                           {"sections", sections},
                           {"version", FEROMA_VERSION},

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "report/axis.h"
+
 namespace feroma::detail {
 namespace {
 
@@ -16,26 +18,6 @@ constexpr double kLeft = 44;
 constexpr double kRight = 984;
 constexpr double kTop = 12;
 constexpr double kBottom = 300;
-
-/// The values of an axis: a step of 1, 2 or 5 times a power of ten, about five of them.
-struct Scale {
-  double low = 0;
-  double high = 100;
-  double step = 20;
-};
-
-Scale scale_for(double low, double high) {
-  const double rough = std::max(high - low, 1.0) / 5;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  Scale scale;
-  scale.step = 10 * power;
-  for (const double factor : {5.0, 2.0, 1.0}) {
-    scale.step = rough <= factor * power ? factor * power : scale.step;
-  }
-  scale.low = std::floor(low / scale.step) * scale.step;
-  scale.high = std::max(std::ceil(high / scale.step) * scale.step, scale.low + scale.step);
-  return scale;
-}
 
 Scale scale_of(const CurveData& data) {
   double low = 100;

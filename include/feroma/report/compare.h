@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "feroma/report/run_set.h"
+#include "feroma/report/statistics.h"
+
+namespace feroma {
+
+/// Algorithms compared over blocks: a setting and a seed in which all of them have a result.
+struct Comparison {
+  std::vector<std::string> labels;           ///< by mean rank, best first
+  std::vector<std::vector<double>> blocks;   ///< blocks x labels
+  std::size_t left_out = 0;                  ///< blocks in which one of them is missing
+  std::vector<std::string> labels_left_out;  ///< in fewer than half of the blocks
+  FriedmanTest friedman;
+  double critical_difference = 0;
+
+  /// One algorithm against the reference.
+  struct Pair {
+    std::string label;
+    double mean_difference = 0;  ///< the reference's accuracy less its own
+    std::optional<PairedTest> wilcoxon;
+    std::optional<PairedTest> t;
+    std::optional<double> adjusted;  ///< Wilcoxon's p after Holm
+  };
+  std::string reference;
+  std::vector<Pair> pairs;
+};
+
+/// Compares by `comparable_accuracy`; absent where there are no two algorithms with two blocks. `reference` is a label,
+/// or empty for the one with the best mean rank; an unknown one is an invalid_config error.
+[[nodiscard]] std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult>& results,
+                                                const std::string& reference);
+
+}  // namespace feroma

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "feroma/report/run_set.h"
+#include "feroma/report/statistics.h"
+
+namespace feroma {
+
+/// One column of a group's table; which of a result's numbers it holds.
+struct GroupColumn {
+  std::string name;   ///< of the field in summary.json
+  std::string title;  ///< for people, with its unit
+  bool higher_is_better = true;
+  int digits = 2;
+};
+[[nodiscard]] const std::vector<GroupColumn>& group_columns();
+
+/// An algorithm's results over seeds.
+struct GroupRow {
+  std::string label;
+  std::size_t seeds = 0;
+  std::vector<std::optional<MeanDeviation>> values;  ///< one per group_columns()
+  std::optional<std::size_t> rank;                   ///< by mean accuracy, 1 is best
+  std::optional<std::string> not_applicable;
+};
+
+/// Runs that differ in nothing but seed and algorithms.
+struct ResultGroup {
+  std::string title;                                       ///< what tells it from the other groups
+  std::vector<std::pair<std::string, std::string>> facts;  ///< dataset, shift, level, ...
+  std::map<std::string, SettingValue> settings;            ///< of its first run, without algorithms
+  std::size_t first_run = 0;                               ///< in RunSet::runs
+  std::vector<GroupRow> rows;                              ///< best first
+};
+
+/// Results by setting, in the order of the runs.
+[[nodiscard]] std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurResult>& results);
+
+}  // namespace feroma

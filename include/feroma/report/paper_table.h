@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "feroma/report/published.h"
+#include "feroma/report/run_set.h"
+
+namespace feroma {
+
+/// A published figure and ours beside it.
+struct PaperValue {
+  const PublishedFigure* figure = nullptr;  ///< where it stands in the paper; null where that has none
+  std::optional<double> published = {};
+  std::optional<double> published_std = {};
+  std::optional<double> printed = {};  ///< what the paper prints where `published` was taken anew
+  std::optional<double> ours = {};
+  std::optional<double> ours_std = {};
+  std::size_t seeds = 0;        ///< behind ours; the fewest of any cell of a mean
+  std::size_t cells_found = 0;  ///< of a mean over cells
+  std::size_t cells_needed = 1;
+
+  [[nodiscard]] std::optional<double> difference() const;
+};
+
+/// One of our algorithms in the row of a published one.
+struct PaperRow {
+  std::string name;   ///< of the paper's row
+  std::string label;  ///< ours; empty where no run of ours has any of it
+  std::vector<PaperValue> values;
+};
+
+struct PaperColumn {
+  std::string title;
+  bool higher_is_better = true;
+  int digits = 2;
+};
+
+/// A table of the paper with our figures in it.
+struct PaperTable {
+  std::string name;
+  std::string title;
+  std::vector<PaperColumn> columns;
+  std::vector<PaperRow> rows;
+  std::vector<std::string> notes;
+
+  /// Values with a figure of ours, and all.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> filled() const;
+};
+
+/// Names of the tables in the order of the paper, each with a line on what it shows.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> paper_table_names(
+    const std::vector<PublishedFigure>& published);
+
+/// Fills a table; an unknown name is an invalid_config error that suggests the nearest one. `published` must outlive
+/// it.
+[[nodiscard]] PaperTable make_paper_table(const std::string& name, const std::vector<PublishedFigure>& published,
+                                          const RunSet& set, const std::vector<OurResult>& results);
+
+}  // namespace feroma

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "feroma/core/settings.h"
+#include "feroma/report/summary.h"
+
+namespace feroma {
+
+/// A run directory by its resolved config and, once it is finished, its results.
+struct RunEntry {
+  std::filesystem::path folder;
+  Settings config;
+  std::optional<Summary> summary;
+};
+
+/// The runs that a report is about, in the order of their paths.
+struct RunSet {
+  std::vector<RunEntry> runs;
+  std::vector<std::string> damaged;            ///< what could not be read and why; only with `keep_going`
+  std::map<std::string, double> requirements;  ///< R1 of a `requirements.json`: name and value
+};
+
+/// Levels of folders below those given in which run directories are looked for.
+inline constexpr int kRunDepth = 3;
+
+/**
+ * Finds run directories, and `requirements.json` as `feroma bench --requirements --format json` prints it, in
+ * `folders` and up to kRunDepth levels below them. A folder that does not exist or holds no run is an invalid_config
+ * error, a damaged file an invalid_data error that names it, or with `keep_going` a line of `damaged`.
+ */
+[[nodiscard]] RunSet find_runs(std::span<const std::filesystem::path> folders, bool keep_going);
+
+/// One algorithm's result in one run.
+struct OurResult {
+  std::size_t run = 0;  ///< place in RunSet::runs
+  std::string setting;  ///< equal for runs that differ in nothing but seed, algorithms and machine
+  std::string label;    ///< as in the run; with what differs behind it where one label stands for several configs
+  Settings algorithm;   ///< its own keys, without "algorithm.N."
+  ResultRecord result;
+};
+
+/// Every result of the finished runs; of the same config and seed only the first. `notes` tells of the others.
+[[nodiscard]] std::vector<OurResult> results_of(const RunSet& set, std::vector<std::string>& notes);
+
+/// A value without the quotes of a string.
+[[nodiscard]] std::string plain_text(const SettingValue& value);
+
+/// By what results are compared: on P(Y|X) nobody can tell concepts apart without labels, so there it is the accuracy
+/// with few labels, else with known association; elsewhere that of the method's own way of serving.
+[[nodiscard]] double comparable_accuracy(const RunEntry& run, const ResultRecord& result);
+
+}  // namespace feroma

@@ -1,0 +1,167 @@
+#include "feroma/report/groups.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string_view>
+
+namespace feroma {
+namespace {
+
+using Value = std::optional<double>;
+
+struct ColumnRule {
+  GroupColumn column;
+  std::function<Value(const ResultRecord&)> get;
+};
+
+const std::vector<ColumnRule>& rules() {
+  static const std::vector<ColumnRule> kRules{
+      {{"accuracy", "accuracy %", true, 2}, [](const ResultRecord& r) -> Value { return r.accuracy; }},
+      {{"accuracy_worst10", "worst 10 % of clients", true, 2},
+       [](const ResultRecord& r) -> Value { return r.accuracy_worst10; }},
+      {{"accuracy_known", "known %", true, 2}, [](const ResultRecord& r) { return r.accuracy_known; }},
+      {{"accuracy_few_label", "few labels %", true, 2}, [](const ResultRecord& r) { return r.accuracy_few_label; }},
+      {{"seconds_total", "seconds", false, 1}, [](const ResultRecord& r) -> Value { return r.seconds_total; }},
+      {{"bytes_up_per_client_round", "kB up", false, 1},
+       [](const ResultRecord& r) -> Value { return r.bytes_up_per_client_round / 1000; }},
+      {{"bytes_down_per_client_round", "kB down", false, 1},
+       [](const ResultRecord& r) -> Value { return r.bytes_down_per_client_round / 1000; }},
+      {{"epsilon", "epsilon", false, 2}, [](const ResultRecord& r) { return r.epsilon; }},
+  };
+  return kRules;
+}
+
+/// What people call a setting by; everything else is named only where groups differ in it.
+constexpr std::array<std::string_view, 7> kFacts{"dataset", "shift",   "level",    "drifts",
+                                                 "rounds",  "clients", "generator"};
+
+GroupRow row_of(const std::string& label, const std::vector<const ResultRecord*>& results) {
+  GroupRow row;
+  row.label = label;
+  row.seeds = results.size();
+  row.not_applicable = results.front()->not_applicable;
+  for (const ColumnRule& rule : rules()) {
+    std::vector<double> values;
+    for (const ResultRecord* result : results) {
+      const Value value = rule.get(*result);
+      if (value && std::isfinite(*value)) {
+        values.push_back(*value);
+      }
+    }
+    row.values.push_back(mean_and_deviation(values));
+  }
+  return row;
+}
+
+void rank(std::vector<GroupRow>& rows) {
+  const auto mean = [](const GroupRow& row) { return row.values[0] ? row.values[0]->mean : -1e300; };
+  std::stable_sort(rows.begin(), rows.end(), [&](const GroupRow& a, const GroupRow& b) { return mean(a) > mean(b); });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].values[0]) {
+      const bool tied = i > 0 && rows[i - 1].rank && mean(rows[i - 1]) == mean(rows[i]);
+      rows[i].rank = tied ? *rows[i - 1].rank : i + 1;
+    }
+  }
+}
+
+std::map<std::string, SettingValue> settings_of(const Settings& config) {
+  std::map<std::string, SettingValue> settings;
+  for (const auto& [key, setting] : config) {
+    if (!key.starts_with("algorithm.") && key != "scenario.seed") {
+      settings[key] = setting.value;
+    }
+  }
+  return settings;
+}
+
+/// Keys beyond the usual ones in which at least two groups differ.
+std::set<std::string> telling_keys(const std::vector<ResultGroup>& groups) {
+  std::set<std::string> keys;
+  for (const ResultGroup& group : groups) {
+    for (const auto& [key, value] : group.settings) {
+      const auto other = groups.front().settings.find(key);
+      if (other == groups.front().settings.end() || other->second != value) {
+        keys.insert(key);
+      }
+    }
+  }
+  // Where it ran says nothing, and how many are tested mostly follows the number of clients.
+  for (const char* quiet : {"scenario.data_dir", "training.simd", "scenario.test_clients"}) {
+    keys.erase(quiet);
+  }
+  for (const std::string_view fact : kFacts) {
+    keys.erase("scenario." + std::string(fact));
+  }
+  return keys;
+}
+
+void name_groups(std::vector<ResultGroup>& groups) {
+  if (groups.empty()) {
+    return;
+  }
+  const std::set<std::string> more = telling_keys(groups);
+  for (ResultGroup& group : groups) {
+    for (const std::string_view fact : kFacts) {
+      const auto found = group.settings.find("scenario." + std::string(fact));
+      if (found != group.settings.end()) {
+        group.facts.emplace_back(fact, plain_text(found->second));
+      }
+    }
+    const auto mode = group.settings.find("privacy.mode");
+    const bool open = mode == group.settings.end() || plain_text(mode->second) == "off";
+    for (const std::string& key : more) {
+      const auto found = group.settings.find(key);
+      const bool idle = open && key.starts_with("privacy.");  // a budget that nobody spends tells nothing
+      if (found != group.settings.end() && !idle) {
+        group.facts.emplace_back(key, plain_text(found->second));
+      }
+    }
+    for (const auto& [key, value] : group.facts) {
+      const bool bare = key == "dataset" || key == "shift" || key == "level";
+      group.title += group.title.empty() ? "" : ", ";
+      group.title += bare ? value : fmt::format("{} {}", key, value);
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<GroupColumn>& group_columns() {
+  static const std::vector<GroupColumn> kColumns = [] {
+    std::vector<GroupColumn> columns;
+    for (const ColumnRule& rule : rules()) {
+      columns.push_back(rule.column);
+    }
+    return columns;
+  }();
+  return kColumns;
+}
+
+std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurResult>& results) {
+  std::vector<ResultGroup> groups;
+  std::map<std::string, std::size_t> places;
+  std::vector<std::map<std::string, std::vector<const ResultRecord*>>> rows;
+  for (const OurResult& result : results) {
+    const auto [found, is_new] = places.emplace(result.setting, groups.size());
+    if (is_new) {
+      groups.push_back({"", {}, settings_of(set.runs[result.run].config), result.run, {}});
+      rows.emplace_back();
+    }
+    rows[found->second][result.label].push_back(&result.result);
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const auto& [label, same] : rows[g]) {
+      groups[g].rows.push_back(row_of(label, same));
+    }
+    rank(groups[g].rows);
+  }
+  name_groups(groups);
+  return groups;
+}
+
+}  // namespace feroma

@@ -1,0 +1,353 @@
+#include "report/paper_map.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "feroma/core/error.h"
+
+namespace feroma::detail {
+namespace {
+
+using Pair = std::pair<std::string_view, std::string_view>;
+
+// ---- The map: the paper's words and ours ----
+
+constexpr std::array<Pair, 7> kDatasets{{{"MNIST", "mnist"},
+                                         {"FMNIST", "fmnist"},
+                                         {"CIFAR-10", "cifar10"},
+                                         {"CIFAR-100", "cifar100"},
+                                         {"UCI-HAR", "uci-har"},
+                                         {"CheXpert", "chexpert"},
+                                         {"Office-Home", "office-home"}}};
+
+constexpr std::array<Pair, 5> kShifts{{{"P(X)", "covariate"},
+                                       {"P(Y)", "label_prior"},
+                                       {"P(Y|X)", "concept_label"},
+                                       {"P(X|Y)", "concept_feature"},
+                                       {"natural", "natural"}}};
+
+constexpr std::array<Pair, 12> kMethods{{{"FedAvg", "fedavg"},
+                                         {"FedRC", "fedrc"},
+                                         {"FedEM", "fedem"},
+                                         {"FeSEM", "fesem"},
+                                         {"CFL", "cfl"},
+                                         {"IFCA", "ifca"},
+                                         {"pFedMe", "pfedme"},
+                                         {"APFL", "apfl"},
+                                         {"FedDrift", "feddrift"},
+                                         {"ATP", "atp"},
+                                         {"CoLA", "cola"},
+                                         {"Feroma", "feroma"}}};
+
+constexpr std::array<std::string_view, 3> kLevels{"low", "medium", "high"};
+constexpr std::array<std::string_view, 3> kDrifts{"5/20", "10/20", "20/20"};
+constexpr std::array<std::string_view, 4> kFourShifts{"P(X)", "P(Y)", "P(Y|X)", "P(X|Y)"};
+
+/// The distance in training and at test time, in that order.
+constexpr std::array<std::pair<std::string_view, Pair>, 4> kDistances{{{"E.C.", {"euclidean", "cosine"}},
+                                                                       {"E.E.", {"euclidean", "euclidean"}},
+                                                                       {"C.E.", {"cosine", "euclidean"}},
+                                                                       {"C.C.", {"cosine", "cosine"}}}};
+
+/// What every experiment of the paper has in common, unless its table says otherwise.
+constexpr std::array<Pair, 11> kCommon{{{"scenario.participation", "1"},
+                                        {"scenario.samples_per_client", "0"},
+                                        {"scenario.samples_per_stage", "0"},
+                                        {"scenario.first_classes", "0"},
+                                        {"scenario.test_clients", "0"},
+                                        {"attack.kind", "none"},
+                                        {"membership.test_only", "0"},
+                                        {"training.local_epochs", "2"},
+                                        {"training.batch_size", "64"},
+                                        {"training.learning_rate", "0.005"},
+                                        {"training.momentum", "0.9"}}};
+
+/// Name or beginning of a name, title, row fields, column fields.
+struct LayoutRule {
+  std::string_view table;
+  std::string_view title;
+  std::array<std::string_view, 2> rows;
+  std::array<std::string_view, 3> columns;
+  PaperLayout::Kind kind = PaperLayout::Kind::cells;
+};
+constexpr std::array<LayoutRule, 16> kLayouts{{
+    {"main_table_1", "all shifts, levels and drifts, by dataset", {"method"}, {"dataset"}},
+    {"main_table_2", "MNIST, mean over the four shifts", {"method"}, {"level", "drift"}},
+    {"pyx_few_sample_",
+     "P(Y|X): association known, or found with 20 labels per class",
+     {"variant"},
+     {"level", "drift"}},
+    {"dp_", "privacy budgets of profiles, MNIST", {"variant"}, {"shift", "level"}},
+    {"main_appe_", "one dataset and shift, by level and drift", {"method"}, {"level", "drift"}},
+    {"n_client_", "number of clients, MNIST: accuracy and log2 of the seconds", {"method"}, {"clients", "metric"}},
+    {"main_chex", "CheXpert, natural shift, macro AUROC", {"method"}, {"level", "drift"}},
+    {"main_office", "Office-Home, natural shift", {"method"}, {"drift"}},
+    {"cola_", "beside CoLA's adaptation at test time, MNIST", {"method"}, {"level", "drift"}},
+    {"uci_har", "UCI-HAR, classes by a Dirichlet law", {"method"}, {"variant"}},
+    {"unseen", "test clients with distributions that nobody trained on, MNIST", {"method"}, {"variant"}},
+    {"stoc_", "Monte-Carlo subsamples and the threshold", {"variant"}, {"shift", "level"}},
+    {"3x1_table", "distances in training and at test time, Fashion-MNIST, all shifts", {"variant"}, {"drift"}},
+    {"dft_", "distances in training and at test time, Fashion-MNIST", {"variant"}, {"level", "drift"}},
+    {"eps_R1",
+     "requirement R1: |profile distance - true distance|, MNIST P(Y|X)",
+     {"level"},
+     {"variant", "metric"},
+     PaperLayout::Kind::requirement},
+    {"comm_cost", "bytes of a client and round", {"variant", "method"}, {"metric"}, PaperLayout::Kind::cost},
+}};
+
+// ---- End of the map ----
+
+template <std::size_t N>
+std::string_view ours(const std::array<Pair, N>& table, std::string_view theirs, const char* what) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Pair& pair) { return pair.first == theirs; });
+  require(found != table.end(), ErrorCode::invalid_data, "[report] no {} of ours is called \"{}\" in the paper", what,
+          theirs);
+  return found->second;
+}
+
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+bool same_value(const SettingValue& setting, const std::string& wanted) {
+  const std::string text = plain_text(setting);
+  const std::optional<double> a = number(text);
+  const std::optional<double> b = number(wanted);
+  return a && b ? std::abs(*a - *b) < 1e-9 : text == wanted;
+}
+
+/// The number behind "alpha=" or "unseen=", percent taken as a share.
+std::string number_after(std::string_view variant, std::string_view start) {
+  std::string_view text = variant.substr(start.size());
+  const bool percent = text.ends_with('%');
+  text.remove_suffix(percent ? 1U : 0U);
+  const std::optional<double> value = number(text);
+  require(value.has_value(), ErrorCode::invalid_data, "[report] variant \"{}\" must end in a number", variant);
+  return fmt::format("{}", percent ? *value / 100 : *value);
+}
+
+Condition exactly(std::string key, std::string_view value) {
+  return {std::move(key), std::string(value), Condition::Rule::equals, true};
+}
+
+/// What a variant asks of the run and of the algorithm.
+void add_variant(const PublishedFigure& figure, PaperCell& cell) {
+  const std::string_view variant = figure.variant;
+  if (variant.starts_with("epsilon=")) {
+    cell.run.push_back(exactly("privacy.epsilon_total", number_after(variant, "epsilon=")));
+    cell.run.push_back({"privacy.mode", "off", Condition::Rule::differs, true});
+  } else {
+    cell.run.push_back({"privacy.mode", "off"});
+  }
+  if (variant.starts_with("unseen=")) {
+    cell.run.push_back(exactly("scenario.unseen_rate", number_after(variant, "unseen=")));
+    cell.run.push_back({"scenario.unseen_from", "bank"});
+  } else {
+    cell.run.push_back({"scenario.unseen_rate", "0"});
+  }
+  if (variant.starts_with("alpha=")) {
+    cell.run.push_back(exactly("scenario.alpha", number_after(variant, "alpha=")));
+  }
+  if (variant.starts_with("M=")) {
+    const std::string count(variant.substr(2, variant.find(',') - 2));
+    cell.keys.push_back(exactly("profile.replicates", count));
+    cell.keys.push_back({"profile.subsampling", "off", Condition::Rule::differs, true});
+    const bool on = variant.ends_with("threshold on");
+    cell.keys.push_back({"mapping.threshold", "0", on ? Condition::Rule::above_zero : Condition::Rule::equals, true});
+  }
+  for (const auto& [name, metrics] : kDistances) {
+    if (variant == name) {
+      cell.keys.push_back(exactly("mapping.metric", metrics.first));
+      cell.keys.push_back(exactly("assign.metric", metrics.second));
+    }
+  }
+}
+
+/// Few labels beside few labels, known beside known. The main tables and those of the baselines print the known
+/// association on P(Y|X), the ablations few labels; of means, see few_label_parts.
+Pick pick_for(const PublishedFigure& figure, std::string_view shift) {
+  if (figure.metric == "log2_seconds") {
+    return Pick::log2_seconds;
+  }
+  if (figure.variant == "Known Association") {
+    return Pick::known;
+  }
+  if (shift != "P(Y|X)") {
+    return Pick::accuracy;
+  }
+  if (figure.shift == "all") {
+    return figure.method == "Feroma" ? Pick::few_label : Pick::known;
+  }
+  const std::string_view table = figure.table;
+  const bool by_labels = table.starts_with("pyx_few_") || table.starts_with("dp_") || table.starts_with("stoc_") ||
+                         table.starts_with("dft_");
+  return by_labels ? Pick::few_label : Pick::known;
+}
+
+PaperCell cell_of(const PublishedFigure& figure, std::string_view shift, std::string_view level,
+                  std::string_view drift) {
+  PaperCell cell;
+  cell.algorithm = ours(kMethods, figure.method, "algorithm");
+  cell.figure = pick_for(figure, shift);
+  cell.run.push_back(exactly("scenario.dataset", ours(kDatasets, figure.dataset, "dataset")));
+  const bool series = figure.dataset == "UCI-HAR";
+  const bool natural = shift == "natural";
+  cell.run.push_back(exactly("scenario.shift", series ? "dirichlet" : ours(kShifts, shift, "shift")));
+  if (!series && !natural) {
+    cell.run.push_back(exactly("scenario.generator", "feroma"));
+    cell.run.push_back({"scenario.drift_mode", "trDR_teND"});
+  }
+  if (!level.empty()) {
+    cell.run.push_back(exactly("scenario.level", level));
+  }
+  if (!drift.empty()) {
+    cell.run.push_back(exactly("scenario.drifts", drift.substr(0, drift.find('/'))));
+    cell.run.push_back(exactly("scenario.rounds", drift.substr(drift.find('/') + 1)));
+  }
+  if (!natural) {  // the paper does not say with how many clients it ran natural shifts
+    cell.run.push_back(exactly("scenario.clients", !figure.clients.empty() ? figure.clients : series ? "10" : "20"));
+  }
+  for (const auto& [key, value] : kCommon) {
+    cell.run.push_back({std::string(key), std::string(value)});
+  }
+  add_variant(figure, cell);
+  return cell;
+}
+
+std::vector<std::string_view> shifts_of(const PublishedFigure& figure) {
+  const bool natural = figure.dataset == "CheXpert" || figure.dataset == "Office-Home";
+  if (figure.shift == "all" && !natural) {
+    return {kFourShifts.begin(), kFourShifts.end()};
+  }
+  if (figure.shift.empty()) {
+    return {"P(X)"};  // table "unseen": its first column is that of P(X) medium
+  }
+  return {natural ? std::string_view("natural") : std::string_view(figure.shift)};
+}
+
+std::vector<std::string_view> levels_of(const PublishedFigure& figure) {
+  if (figure.level == "all" && figure.dataset != "Office-Home") {
+    return {kLevels.begin(), kLevels.end()};
+  }
+  return {figure.level == "all" ? std::string_view() : std::string_view(figure.level)};
+}
+
+std::vector<std::string_view> drifts_of(const PublishedFigure& figure) {
+  if (figure.drift == "all" || figure.table == "unseen") {
+    return {kDrifts.begin(), kDrifts.end()};
+  }
+  // The tables of client numbers repeat the column 10/20 of the main ones.
+  return {figure.table.starts_with("n_client_") ? std::string_view("10/20") : std::string_view(figure.drift)};
+}
+
+}  // namespace
+
+bool Condition::met_by(const Settings& settings) const {
+  const auto found = settings.find(key);
+  if (found == settings.end()) {
+    return !must_exist;
+  }
+  switch (rule) {
+    case Rule::equals: return same_value(found->second.value, value);
+    case Rule::differs: return !same_value(found->second.value, value);
+    case Rule::above_zero: return number(plain_text(found->second.value)).value_or(0) > 0;
+  }
+  unreachable();
+}
+
+std::optional<double> pick(Pick what, const ResultRecord& result) {
+  const auto finite = [](std::optional<double> value) { return value && std::isfinite(*value) ? value : std::nullopt; };
+  switch (what) {
+    case Pick::accuracy: return finite(result.accuracy);
+    case Pick::known: return finite(result.accuracy_known);
+    case Pick::few_label: return finite(result.accuracy_few_label);
+    case Pick::log2_seconds: return result.seconds_total > 0 ? finite(std::log2(result.seconds_total)) : std::nullopt;
+  }
+  unreachable();
+}
+
+bool PaperCell::met_by(const RunEntry& entry, const OurResult& result) const {
+  const auto all = [](const std::vector<Condition>& conditions, const Settings& settings) {
+    return std::all_of(conditions.begin(), conditions.end(),
+                       [&](const Condition& condition) { return condition.met_by(settings); });
+  };
+  return result.result.algorithm == algorithm && all(run, entry.config) && all(keys, result.algorithm);
+}
+
+std::vector<PaperCell> cells_of(const PublishedFigure& figure) {
+  std::vector<PaperCell> cells;
+  for (const std::string_view shift : shifts_of(figure)) {
+    for (const std::string_view level : levels_of(figure)) {
+      for (const std::string_view drift : drifts_of(figure)) {
+        cells.push_back(cell_of(figure, shift, level, drift));
+      }
+    }
+  }
+  return cells;
+}
+
+PaperLayout layout_of(std::string_view table) {
+  const auto found = std::find_if(kLayouts.begin(), kLayouts.end(),
+                                  [&](const LayoutRule& rule) { return table.starts_with(rule.table); });
+  if (found == kLayouts.end()) {
+    return {PaperLayout::Kind::cells, "", {"method", "variant"}, {"dataset", "shift", "level", "drift", "clients"}};
+  }
+  PaperLayout layout{found->kind, std::string(found->title), {}, {}};
+  for (const std::string_view field : found->rows) {
+    if (!field.empty()) {
+      layout.rows.push_back(field);
+    }
+  }
+  for (const std::string_view field : found->columns) {
+    if (!field.empty()) {
+      layout.columns.push_back(field);
+    }
+  }
+  return layout;
+}
+
+const std::string& field_of(const PublishedFigure& figure, std::string_view name) {
+  const std::array<std::pair<std::string_view, const std::string*>, 8> fields{{{"dataset", &figure.dataset},
+                                                                               {"shift", &figure.shift},
+                                                                               {"level", &figure.level},
+                                                                               {"drift", &figure.drift},
+                                                                               {"clients", &figure.clients},
+                                                                               {"method", &figure.method},
+                                                                               {"variant", &figure.variant},
+                                                                               {"metric", &figure.metric}}};
+  for (const auto& [key, text] : fields) {
+    if (key == name) {
+      return *text;
+    }
+  }
+  fail(ErrorCode::internal, "[report] a figure has no field {}", name);
+}
+
+std::vector<const PublishedFigure*> few_label_parts(const PublishedFigure& figure,
+                                                    const std::vector<PublishedFigure>& all) {
+  if (figure.method != "Feroma" || !figure.table.starts_with("main_table_") || figure.shift != "all") {
+    return {};
+  }
+  std::vector<const PublishedFigure*> parts;
+  for (const PublishedFigure& part : all) {
+    const bool wanted = part.method == "Feroma" && part.dataset == figure.dataset &&
+                        (figure.level == "all" || part.level == figure.level) &&
+                        (figure.drift == "all" || part.drift == figure.drift);
+    const bool other_shift = part.table.starts_with("main_appe_") && part.shift != "P(Y|X)";
+    const bool few = part.table.starts_with("pyx_few_sample_") && part.variant == "Few labeled samples";
+    if (wanted && (other_shift || few)) {
+      parts.push_back(&part);
+    }
+  }
+  return parts.size() == cells_of(figure).size() ? parts : std::vector<const PublishedFigure*>{};
+}
+
+}  // namespace feroma::detail

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "feroma/report/published.h"
+#include "feroma/report/run_set.h"
+
+namespace feroma::detail {
+
+/// A rule for one key of a run's config, "scenario.drifts", or of an algorithm's keys, "mapping.metric".
+struct Condition {
+  enum class Rule { equals, differs, above_zero };
+  std::string key;
+  std::string value;
+  Rule rule = Rule::equals;
+  bool must_exist = false;  ///< otherwise a config without the key meets it: it is older than the key
+
+  [[nodiscard]] bool met_by(const Settings& settings) const;
+};
+
+/// Which of a result's figures stands beside a published one.
+enum class Pick { accuracy, known, few_label, log2_seconds };
+[[nodiscard]] std::optional<double> pick(Pick what, const ResultRecord& result);
+
+/// One experiment of ours that a published figure is about.
+struct PaperCell {
+  std::string algorithm;
+  std::vector<Condition> run;
+  std::vector<Condition> keys;  ///< of the algorithm
+  Pick figure = Pick::accuracy;
+
+  [[nodiscard]] bool met_by(const RunEntry& run, const OurResult& result) const;
+};
+
+/// The experiments behind a figure: one, or all that a mean is taken over.
+[[nodiscard]] std::vector<PaperCell> cells_of(const PublishedFigure& figure);
+
+/// How a table is laid out.
+struct PaperLayout {
+  enum class Kind { cells, requirement, cost };
+  Kind kind = Kind::cells;
+  std::string title;
+  std::vector<std::string_view> rows;     ///< the fields of a figure that name its row
+  std::vector<std::string_view> columns;  ///< and its column
+};
+/// The layout of a table of this name; an unknown one is laid out as most are.
+[[nodiscard]] PaperLayout layout_of(std::string_view table);
+/// A field of a figure by its name in published.csv.
+[[nodiscard]] const std::string& field_of(const PublishedFigure& figure, std::string_view name);
+
+/// The figures whose mean gives `figure` anew with few labels on P(Y|X), where the paper has them; else empty. Its
+/// printed means use the known association there.
+[[nodiscard]] std::vector<const PublishedFigure*> few_label_parts(const PublishedFigure& figure,
+                                                                  const std::vector<PublishedFigure>& all);
+
+}  // namespace feroma::detail

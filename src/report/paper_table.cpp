@@ -1,0 +1,352 @@
+#include "feroma/report/paper_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "feroma/core/error.h"
+#include "feroma/core/options.h"
+#include "feroma/report/statistics.h"
+#include "report/cost_table.h"
+#include "report/paper_map.h"
+
+namespace feroma {
+namespace {
+
+using detail::PaperCell;
+using detail::PaperLayout;
+
+std::string joined(const PublishedFigure& figure, const std::vector<std::string_view>& fields) {
+  std::string text;
+  for (const std::string_view field : fields) {
+    const std::string& part = detail::field_of(figure, field);
+    if (!text.empty() && !part.empty()) {
+      text += ' ';
+    }
+    text += part;
+  }
+  return text;
+}
+
+/// The place of `name` in a list that it is added to where it is new.
+template <class List, class Make>
+std::size_t place_of(List& list, const std::string& name, std::map<std::string, std::size_t>& places, Make&& make) {
+  const auto [found, is_new] = places.emplace(name, list.size());
+  if (is_new) {
+    list.push_back(make());
+  }
+  return found->second;
+}
+
+PaperColumn column_for(const PublishedFigure& figure, const std::string& title) {
+  const bool accuracy = figure.metric == "accuracy";
+  std::string shown = title;
+  for (const auto& [metric, words] : {std::pair<std::string_view, std::string_view>{"accuracy", "accuracy"},
+                                      {"log2_seconds", "log2 s"},
+                                      {"profile_distance_error_max", "max"},
+                                      {"profile_distance_error_min", "min"},
+                                      {"profile_distance_error", "mean"}}) {
+    if (title.ends_with(fmt::format(" {}", metric))) {
+      shown = title.substr(0, title.size() - metric.size()) + std::string(words);
+      break;
+    }
+  }
+  return {shown, accuracy, figure.table == "eps_R1" ? 3 : 2};
+}
+
+/// Figures of a cell, by label and setting: one value per seed.
+using Found = std::map<std::string, std::map<std::string, std::vector<double>>>;
+
+Found find(const PaperCell& cell, const RunSet& set, const std::vector<OurResult>& results, bool by_mode) {
+  Found found;
+  for (const OurResult& result : results) {
+    const RunEntry& run = set.runs[result.run];
+    if (!cell.met_by(run, result)) {
+      continue;
+    }
+    std::string label = result.label;
+    if (by_mode) {  // budgets mean different things by mode
+      label += fmt::format(" [{}]", plain_text(run.config.at("privacy.mode").value));
+    }
+    std::vector<double>& values = found[label][result.setting];
+    if (const std::optional<double> value = detail::pick(cell.figure, result.result)) {
+      values.push_back(*value);
+    }
+  }
+  return found;
+}
+
+/// Of several settings that fit a cell, the one with the most seeds.
+const std::vector<double>& fullest(const std::map<std::string, std::vector<double>>& settings) {
+  return std::max_element(settings.begin(), settings.end(),
+                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })
+      ->second;
+}
+
+class Filler {
+ public:
+  Filler(const RunSet& set, const std::vector<OurResult>& results, const std::vector<PublishedFigure>& published)
+      : set_(set), results_(results), published_(published) {}
+
+  /// Our labels that have at least one of the experiments behind a figure, each with its value.
+  std::map<std::string, PaperValue> fill(const PublishedFigure& figure) {
+    const std::vector<PaperCell> cells = detail::cells_of(figure);
+    std::map<std::string, std::vector<MeanDeviation>> spreads;
+    for (const PaperCell& cell : cells) {
+      for (const auto& [label, settings] : find(cell, set_, results_, figure.variant.starts_with("epsilon="))) {
+        several_ = several_ || settings.size() > 1;
+        const std::optional<MeanDeviation> spread = mean_and_deviation(fullest(settings));
+        spreads[label];
+        if (spread) {
+          spreads[label].push_back(*spread);
+        }
+      }
+    }
+    std::map<std::string, PaperValue> values;
+    for (const auto& [label, found] : spreads) {
+      values[label] = mean_of(found, theirs(figure, cells.size()));
+    }
+    return values;
+  }
+
+  /// The published side alone.
+  PaperValue theirs(const PublishedFigure& figure, std::size_t cells) {
+    PaperValue value;
+    value.figure = &figure;
+    value.published = figure.mean;
+    value.published_std = figure.std;
+    value.cells_needed = cells;
+    const std::vector<const PublishedFigure*> parts = detail::few_label_parts(figure, published_);
+    if (!parts.empty()) {
+      double sum = 0;
+      double squares = 0;
+      for (const PublishedFigure* part : parts) {
+        sum += part->mean;
+        squares += part->std.value_or(0) * part->std.value_or(0);
+      }
+      const auto count = static_cast<double>(parts.size());
+      value.printed = figure.mean;
+      value.published = sum / count;
+      value.published_std = std::sqrt(squares / count);
+    }
+    return value;
+  }
+
+  [[nodiscard]] bool several() const { return several_; }
+
+ private:
+  /// A mean over cells stands only where all of them are there; its spread is taken as the paper does, the root of the
+  /// mean squared spread of the cells.
+  static PaperValue mean_of(const std::vector<MeanDeviation>& found, PaperValue value) {
+    value.cells_found = found.size();
+    value.seeds = std::numeric_limits<std::size_t>::max();
+    double sum = 0;
+    double squares = 0;
+    bool spread = true;
+    for (const MeanDeviation& cell : found) {
+      sum += cell.mean;
+      squares += cell.deviation.value_or(0) * cell.deviation.value_or(0);
+      spread = spread && cell.deviation.has_value();
+      value.seeds = std::min(value.seeds, cell.count);
+    }
+    if (found.empty() || found.size() < value.cells_needed) {
+      value.seeds = 0;
+      return value;
+    }
+    const auto count = static_cast<double>(found.size());
+    value.ours = sum / count;
+    if (spread) {
+      value.ours_std = std::sqrt(squares / count);
+    }
+    return value;
+  }
+
+  const RunSet& set_;
+  const std::vector<OurResult>& results_;
+  const std::vector<PublishedFigure>& published_;
+  bool several_ = false;
+};
+
+/// A table's figures by row and column, in the paper's order.
+struct Grid {
+  std::vector<PaperColumn> columns;
+  std::vector<std::string> rows;
+  std::map<std::pair<std::size_t, std::size_t>, const PublishedFigure*> figures;
+};
+
+Grid grid_of(const std::string& name, const PaperLayout& layout, const std::vector<PublishedFigure>& published) {
+  Grid grid;
+  std::map<std::string, std::size_t> rows;
+  std::map<std::string, std::size_t> columns;
+  for (const PublishedFigure& figure : published) {
+    if (figure.table == name) {
+      const std::string row = joined(figure, layout.rows);
+      const std::string column = joined(figure, layout.columns);
+      const std::size_t r = place_of(grid.rows, row, rows, [&] { return row; });
+      const std::size_t c = place_of(grid.columns, column, columns, [&] { return column_for(figure, column); });
+      require(grid.figures.emplace(std::pair(r, c), &figure).second, ErrorCode::invalid_data,
+              "[report] table {} has row {}, column {} twice", name, row, column);
+    }
+  }
+  return grid;
+}
+
+void fill_cells(const Grid& grid, Filler& filler, PaperTable& table) {
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    std::map<std::string, std::vector<PaperValue>> by_label;
+    std::vector<PaperValue> without(grid.columns.size());
+    for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+      const auto figure = grid.figures.find({r, c});
+      if (figure == grid.figures.end()) {
+        continue;  // the paper has no such figure: "N/A" there
+      }
+      without[c] = filler.theirs(*figure->second, detail::cells_of(*figure->second).size());
+      for (const auto& [label, value] : filler.fill(*figure->second)) {
+        by_label.try_emplace(label, std::vector<PaperValue>(grid.columns.size())).first->second[c] = value;
+      }
+    }
+    for (auto& [label, values] : by_label) {
+      for (std::size_t c = 0; c < values.size(); ++c) {
+        values[c] = values[c].figure == nullptr ? without[c] : values[c];
+      }
+      table.rows.push_back({grid.rows[r], label, std::move(values)});
+    }
+    if (by_label.empty()) {
+      table.rows.push_back({grid.rows[r], "", std::move(without)});
+    }
+  }
+}
+
+/// Requirement R1 is measured by `feroma bench`, not by runs.
+void fill_requirement(const Grid& grid, Filler& filler, const std::map<std::string, double>& measured,
+                      PaperTable& table) {
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    PaperRow row{grid.rows[r], "", std::vector<PaperValue>(grid.columns.size())};
+    for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+      const auto figure = grid.figures.find({r, c});
+      if (figure == grid.figures.end()) {
+        continue;
+      }
+      row.values[c] = filler.theirs(*figure->second, 1);
+      const std::string stem = fmt::format("gap_{}_{}_", figure->second->variant, figure->second->level);
+      const std::string_view metric = figure->second->metric;
+      const auto found = measured.find(stem + (metric.ends_with("_max")   ? "max"
+                                               : metric.ends_with("_min") ? "min"
+                                                                          : "mean"));
+      if (found != measured.end()) {
+        row.label = "feroma-paper";
+        row.values[c].ours = found->second;
+        row.values[c].cells_found = 1;
+        const auto deviation = measured.find(stem + "std");
+        if (found->first.ends_with("mean") && deviation != measured.end()) {
+          row.values[c].ours_std = deviation->second;
+        }
+      }
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.notes.push_back(
+      "ours is read from requirements.json: feroma bench --requirements --format json > DIR/requirements.json");
+}
+
+void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
+  const PublishedFigure& first = *grid.figures.begin()->second;
+  const bool mean = first.shift == "all";
+  bool anew = false;
+  bool known = false;
+  for (const PaperRow& row : table.rows) {
+    for (const PaperValue& value : row.values) {
+      anew = anew || value.printed.has_value();
+      known = known || (value.figure != nullptr && !mean && value.figure->variant.empty() &&
+                        value.figure->shift == "P(Y|X)" && value.figure->metric == "accuracy");
+    }
+  }
+  if (mean && first.metric == "accuracy") {
+    table.notes.push_back(
+        "means over shifts: Feroma with few labels on P(Y|X), other methods with the association known, as published; "
+        "± is the root of the mean squared spread of the cells");
+  }
+  if (anew) {
+    table.notes.push_back(
+        "published means of Feroma are taken anew with the paper's few-label figures; printed are those with the "
+        "association known");
+  } else if (mean && table.name.starts_with("n_client")) {
+    table.notes.push_back("the paper has no few-label figures here: its means of Feroma have the association known");
+  }
+  if (known) {
+    table.notes.push_back("P(Y|X): association known on both sides");
+  }
+  if (filler.several()) {
+    table.notes.push_back("several settings of ours fit a cell; the one with the most seeds is shown");
+  }
+}
+
+}  // namespace
+
+std::optional<double> PaperValue::difference() const {
+  return ours && published ? std::optional(*ours - *published) : std::nullopt;
+}
+
+std::pair<std::size_t, std::size_t> PaperTable::filled() const {
+  std::pair<std::size_t, std::size_t> counts{0, 0};
+  for (const PaperRow& row : rows) {
+    for (const PaperValue& value : row.values) {
+      counts.first += value.ours ? 1U : 0U;
+      counts.second += 1;
+    }
+  }
+  return counts;
+}
+
+std::vector<std::pair<std::string, std::string>> paper_table_names(const std::vector<PublishedFigure>& published) {
+  std::vector<std::pair<std::string, std::string>> names;
+  std::set<std::string> seen;
+  for (const PublishedFigure& figure : published) {
+    if (!seen.insert(figure.table).second) {
+      continue;
+    }
+    std::string title = detail::layout_of(figure.table).title;
+    // Families of tables differ in dataset and shift.
+    if (figure.table.starts_with("main_appe_") || figure.table.starts_with("pyx_few_") ||
+        figure.table.starts_with("stoc_")) {
+      title = fmt::format("{}: {}", figure.dataset, title);
+    }
+    if (figure.table.starts_with("main_appe_") || figure.table.starts_with("n_client_") ||
+        figure.table.starts_with("cola_") || figure.table.starts_with("dft_")) {
+      title = fmt::format("{}: {}", figure.shift, title);
+    }
+    names.emplace_back(figure.table, title);
+  }
+  return names;
+}
+
+PaperTable make_paper_table(const std::string& name, const std::vector<PublishedFigure>& published, const RunSet& set,
+                            const std::vector<OurResult>& results) {
+  PaperTable table{name, "", {}, {}, {}};
+  std::vector<std::string> known;
+  for (const auto& [other, title] : paper_table_names(published)) {
+    known.push_back(other);
+    table.title = other == name ? title : table.title;
+  }
+  const std::string near = nearest_name(name, known);
+  require(std::find(known.begin(), known.end(), name) != known.end(), ErrorCode::invalid_config,
+          "--table {}: the paper has no such table{}; feroma report --list-tables names them", name,
+          near.empty() ? "" : fmt::format(", did you mean {}?", near));
+  const PaperLayout layout = detail::layout_of(name);
+  const Grid grid = grid_of(name, layout, published);
+  table.columns = grid.columns;
+  Filler filler(set, results, published);
+  switch (layout.kind) {
+    case PaperLayout::Kind::cells: fill_cells(grid, filler, table); break;
+    case PaperLayout::Kind::requirement: fill_requirement(grid, filler, set.requirements, table); break;
+    case PaperLayout::Kind::cost: detail::fill_cost_table(published, set, results, table); break;
+  }
+  add_notes(filler, grid, table);
+  return table;
+}
+
+}  // namespace feroma

@@ -1,0 +1,241 @@
+#include "feroma/report/run_set.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "feroma/core/error.h"
+#include "feroma/core/files.h"
+
+namespace feroma {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// A run has its config and one of the files that every run writes from the start.
+bool is_run(const fs::path& folder) {
+  return fs::exists(folder / "config.toml") &&
+         (fs::exists(folder / "manifest.json") || fs::exists(folder / "summary.json"));
+}
+
+RunEntry read_run(const fs::path& folder) {
+  RunEntry run{folder, load_settings(folder / "config.toml"), std::nullopt};
+  if (fs::exists(folder / "summary.json")) {
+    run.summary = read_summary(folder / "summary.json");
+  }
+  return run;
+}
+
+/// The values of R1; other requirements have no table.
+void read_requirements(const fs::path& file, std::map<std::string, double>& values) {
+  const Json json = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
+  const Json::json_pointer place("/requirements/R1/results");
+  require(json.is_object() && json.contains(place) && json[place].is_object(), ErrorCode::invalid_data,
+          "{}: must be what `feroma bench --requirements --format json` prints", file.string());
+  for (const auto& [name, result] : json[place].items()) {
+    require(result.is_object() && result.contains("value") && result["value"].is_number(), ErrorCode::invalid_data,
+            "{}: R1 {} must have a number `value`", file.string(), name);
+    values[name] = result["value"].get<double>();
+  }
+}
+
+class Finder {
+ public:
+  Finder(RunSet& set, bool keep_going) : set_(set), keep_going_(keep_going) {}
+
+  void look(const fs::path& folder, int depth) {
+    if (is_run(folder)) {
+      ++found_;
+      attempt([&] { add(folder); });
+      return;
+    }
+    if (fs::exists(folder / "requirements.json")) {
+      ++found_;
+      attempt([&] { read_requirements(folder / "requirements.json", set_.requirements); });
+    }
+    if (depth == 0) {
+      return;
+    }
+    std::vector<fs::path> below;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (entry.is_directory() && !entry.path().filename().string().starts_with('.')) {
+        below.push_back(entry.path());
+      }
+    }
+    std::sort(below.begin(), below.end());
+    for (const fs::path& next : below) {
+      look(next, depth - 1);
+    }
+  }
+
+  /// What was met so far, readable or not.
+  [[nodiscard]] std::size_t found() const { return found_; }
+
+ private:
+  void add(const fs::path& folder) {
+    // The same run may be reached by two of the paths given.
+    if (seen_.insert(fs::canonical(folder)).second) {
+      set_.runs.push_back(read_run(folder));
+    }
+  }
+
+  template <class Action>
+  void attempt(Action&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      if (!keep_going_) {
+        // A config that cannot be read is damaged data here, not a bad command line.
+        throw Error(error.code() == ErrorCode::invalid_config ? ErrorCode::invalid_data : error.code(), error.what());
+      }
+      set_.damaged.emplace_back(error.what());
+    }
+  }
+
+  RunSet& set_;
+  bool keep_going_;
+  std::size_t found_ = 0;
+  std::set<fs::path> seen_;
+};
+
+bool separates(const std::string& key) {
+  return key != "scenario.seed" && key != "scenario.data_dir" && key != "training.simd" &&
+         !key.starts_with("algorithm.");
+}
+
+std::string setting_of_run(const Settings& config) {
+  std::string text;
+  for (const auto& [key, setting] : config) {
+    if (separates(key)) {
+      text += key + "=" + to_string(setting.value) + "\n";
+    }
+  }
+  return text;
+}
+
+/// The keys of the algorithm with this label; empty where the config has none.
+Settings keys_of(const Settings& config, const std::string& label) {
+  std::string prefix;
+  for (const auto& [key, setting] : config) {
+    if (key.starts_with("algorithm.") && key.ends_with(".label") && plain_text(setting.value) == label) {
+      prefix = key.substr(0, key.size() - std::string_view("label").size());
+    }
+  }
+  Settings keys;
+  for (const auto& [key, setting] : config) {
+    if (!prefix.empty() && key.starts_with(prefix) && key != prefix + "label") {
+      keys[key.substr(prefix.size())] = setting;
+    }
+  }
+  return keys;
+}
+
+/// The keys in which configs under one label differ.
+std::set<std::string> differing_keys(const std::vector<const Settings*>& all) {
+  std::set<std::string> keys;
+  for (const Settings* one : all) {
+    for (const Settings* other : all) {
+      for (const auto& [key, setting] : *one) {
+        const auto found = other->find(key);
+        // A key that one version of the program did not know yet is no difference.
+        if (found != other->end() && found->second.value != setting.value) {
+          keys.insert(key);
+        }
+      }
+    }
+  }
+  return keys;
+}
+
+/// Where one label stands for several configs, what differs is put behind it.
+void tell_labels_apart(std::vector<OurResult>& results) {
+  std::map<std::string, std::vector<OurResult*>> by_label;
+  for (OurResult& result : results) {
+    by_label[result.label].push_back(&result);
+  }
+  for (const auto& [label, same] : by_label) {
+    std::map<std::string, const Settings*> distinct;
+    for (const OurResult* result : same) {
+      std::string text;
+      for (const auto& [key, setting] : result->algorithm) {
+        text += key + "=" + to_string(setting.value) + "\n";
+      }
+      distinct.emplace(std::move(text), &result->algorithm);
+    }
+    std::vector<const Settings*> configs;
+    for (const auto& [text, config] : distinct) {
+      configs.push_back(config);
+    }
+    const std::set<std::string> keys = differing_keys(configs);
+    for (OurResult* result : same) {
+      std::string differences;
+      for (const std::string& key : keys) {
+        const auto found = result->algorithm.find(key);
+        if (found != result->algorithm.end()) {
+          differences += fmt::format("{}{}={}", differences.empty() ? "" : ", ", key, plain_text(found->second.value));
+        }
+      }
+      result->label = differences.empty() ? label : fmt::format("{} ({})", label, differences);
+    }
+  }
+}
+
+}  // namespace
+
+RunSet find_runs(std::span<const fs::path> folders, bool keep_going) {
+  RunSet set;
+  Finder finder(set, keep_going);
+  for (const fs::path& folder : folders) {
+    require(fs::is_directory(folder), ErrorCode::invalid_config, "{}: must be a folder with runs in it, and {}",
+            folder.string(), fs::exists(folder) ? "it is a file" : "it does not exist");
+    const std::size_t before = finder.found();
+    finder.look(folder, kRunDepth);
+    require(finder.found() > before, ErrorCode::invalid_config,
+            "{}: holds no run (config.toml and manifest.json), at most {} folders deep", folder.string(), kRunDepth);
+  }
+  return set;
+}
+
+std::vector<OurResult> results_of(const RunSet& set, std::vector<std::string>& notes) {
+  std::vector<OurResult> results;
+  for (std::size_t i = 0; i < set.runs.size(); ++i) {
+    const RunEntry& run = set.runs[i];
+    if (!run.summary) {
+      notes.push_back(fmt::format("{}: not finished, its results are missing", run.folder.string()));
+      continue;
+    }
+    const std::string setting = setting_of_run(run.config);
+    for (const ResultRecord& result : run.summary->results) {
+      results.push_back({i, setting, result.label, keys_of(run.config, result.label), result});
+    }
+  }
+  tell_labels_apart(results);
+  std::set<std::tuple<std::string, std::string, std::int64_t>> seen;
+  std::vector<OurResult> kept;
+  for (OurResult& result : results) {
+    if (seen.emplace(result.setting, result.label, result.result.seed).second) {
+      kept.push_back(std::move(result));
+    } else {
+      notes.push_back(fmt::format("{}: {} of seed {} is already there from another run, and left out",
+                                  set.runs[result.run].folder.string(), result.label, result.result.seed));
+    }
+  }
+  return kept;
+}
+
+std::string plain_text(const SettingValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : to_string(value);
+}
+
+double comparable_accuracy(const RunEntry& run, const ResultRecord& result) {
+  const auto shift = run.config.find("scenario.shift");
+  if (shift == run.config.end() || plain_text(shift->second.value) != "concept_label") {
+    return result.accuracy;
+  }
+  return result.accuracy_few_label.value_or(result.accuracy_known.value_or(result.accuracy));
+}
+
+}  // namespace feroma

@@ -1,0 +1,35 @@
+#include "feroma/report/study.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace feroma {
+
+Study make_study(RunSet set, const StudyOptions& options, const std::vector<PublishedFigure>& published) {
+  Study study;
+  study.set = std::move(set);
+  study.notes = study.set.damaged;
+  study.results = results_of(study.set, study.notes);
+  study.groups = group_results(study.set, study.results);
+  study.comparison = compare(study.set, study.results, options.versus);
+  for (const std::string& name : options.tables) {
+    study.tables.push_back(make_paper_table(name, published, study.set, study.results));
+  }
+  if (options.against_paper && options.tables.empty()) {
+    for (const auto& [name, title] : paper_table_names(published)) {
+      PaperTable table = make_paper_table(name, published, study.set, study.results);
+      const bool measured =
+          std::any_of(table.rows.begin(), table.rows.end(), [](const PaperRow& row) { return !row.label.empty(); });
+      if (measured) {
+        study.tables.push_back(std::move(table));
+      }
+    }
+    if (study.tables.empty()) {
+      study.notes.emplace_back(
+          "no run has the settings of an experiment of the paper: there is nothing to put beside it");
+    }
+  }
+  return study;
+}
+
+}  // namespace feroma

@@ -1,0 +1,192 @@
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "feroma/report/figures.h"
+#include "report/assets.h"
+#include "report/cell_text.h"
+#include "report/markup.h"
+#include "report/mixing_section.h"
+
+namespace feroma {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using detail::escape_html;
+
+std::string notes_html(const std::vector<std::string>& notes) {
+  if (notes.empty()) {
+    return "";
+  }
+  std::string html = "<ul class=\"notes\">";
+  for (const std::string& note : notes) {
+    html += "<li>" + escape_html(note) + "</li>";
+  }
+  return html + "</ul>";
+}
+
+std::string paper_cell_html(const PaperValue& value, const PaperColumn& column) {
+  const detail::Tone tone = detail::tone_of(value, column);
+  const char* kind = !value.ours                  ? "missing"
+                     : tone == detail::Tone::good ? "gain"
+                     : tone == detail::Tone::bad  ? "loss"
+                                                  : "";
+  std::string html =
+      fmt::format("<td class=\"{}\"><b class=\"ours\">{}</b>", kind, detail::ours_text(value, column.digits));
+  if (value.published) {
+    html += fmt::format("<small>{}</small>", detail::published_text(value, column.digits));
+  }
+  if (value.printed) {
+    html += fmt::format("<small>printed {:.{}f}</small>", *value.printed, 1);
+  }
+  const std::string difference = detail::difference_text(value, column.digits);
+  if (!difference.empty()) {
+    const char* sign = tone == detail::Tone::good ? "▲ " : tone == detail::Tone::bad ? "▼ " : "";
+    html += fmt::format("<small class=\"apart\">{}{}</small>", sign, difference);
+  }
+  return html + "</td>";
+}
+
+std::string paper_section(const PaperTable& table) {
+  std::string html = fmt::format(
+      "<section id=\"{0}\"><h2>{0}</h2><p class=\"lead\">{1}. Ours ± deviation over seeds; below it what the paper "
+      "states, and the difference: ▲ to our favour, ▼ not.</p><div class=\"scroll\" tabindex=\"0\"><table "
+      "class=\"paper-table\"><thead>"
+      "<tr><th scope=\"col\">{0}</th>",
+      escape_html(table.name), escape_html(table.title));
+  for (const PaperColumn& column : table.columns) {
+    html += "<th scope=\"col\">" + escape_html(column.title) + "</th>";
+  }
+  html += "</tr></thead><tbody>";
+  for (const PaperRow& row : table.rows) {
+    html += fmt::format("<tr><th scope=\"row\">{}<small>{}</small></th>", escape_html(row.name),
+                        row.label.empty() ? "no run of ours" : escape_html(row.label));
+    for (std::size_t c = 0; c < row.values.size(); ++c) {
+      html += paper_cell_html(row.values[c], table.columns[c]);
+    }
+    html += "</tr>";
+  }
+  return html + "</tbody></table></div>" + notes_html(table.notes) + "</section>\n";
+}
+
+std::string group_section(const ResultGroup& group) {
+  std::string html = fmt::format(
+      "<section><h2>{}</h2><p class=\"lead\">Mean over seeds ± standard deviation.</p><div class=\"scroll\" "
+      "tabindex=\"0\"><table>"
+      "<thead><tr><th scope=\"col\">algorithm</th><th scope=\"col\">rank</th><th scope=\"col\">seeds</th>",
+      escape_html(group.title));
+  for (const GroupColumn& column : group_columns()) {
+    html += "<th scope=\"col\">" + escape_html(column.title) + "</th>";
+  }
+  html += "</tr></thead><tbody>";
+  for (const GroupRow& row : group.rows) {
+    html += fmt::format("<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td>",
+                        row.not_applicable ? fmt::format(" title=\"{}\"", escape_html(*row.not_applicable)) : "",
+                        escape_html(row.label), row.rank ? fmt::format("{}", *row.rank) : "-", row.seeds);
+    for (std::size_t c = 0; c < row.values.size(); ++c) {
+      const std::optional<MeanDeviation>& value = row.values[c];
+      html += value ? fmt::format("<td>{}</td>",
+                                  detail::spread_text(value->mean, value->deviation, group_columns()[c].digits))
+                    : fmt::format("<td class=\"none\">{}</td>", row.not_applicable ? "N/A" : "-");
+    }
+    html += "</tr>";
+  }
+  return html + "</tbody></table></div></section>\n";
+}
+
+std::string pair_cells(const Comparison& comparison, const std::string& label) {
+  for (const Comparison::Pair& pair : comparison.pairs) {
+    if (pair.label == label) {
+      return fmt::format("<td>{:+.2f}</td><td>{}</td><td>{}</td><td>{}</td>", pair.mean_difference,
+                         pair.wilcoxon ? escape_html(detail::p_text(pair.wilcoxon->p)) : "-",
+                         pair.adjusted ? escape_html(detail::p_text(*pair.adjusted)) : "-",
+                         pair.t ? escape_html(detail::p_text(pair.t->p)) : "-");
+    }
+  }
+  return "<td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td>";
+}
+
+std::string comparison_section(const Comparison& comparison) {
+  std::string html = fmt::format(
+      "<section><h2>Which differ</h2><p class=\"lead\">Over {} settings and seeds that all of these have; on P(Y|X) by "
+      "few labels where a method can use them. Friedman's chi-square {:.2f}, p {}. Against {}: by how many points it "
+      "leads, and two-sided p values of paired tests.</p><div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th "
+      "scope=\"col\">algorithm</th><th scope=\"col\">mean rank</th><th scope=\"col\">{} leads by</th><th "
+      "scope=\"col\">Wilcoxon p</th><th scope=\"col\">after Holm</th><th scope=\"col\">t test "
+      "p</th></tr></thead><tbody>",
+      comparison.friedman.blocks, comparison.friedman.chi_square, escape_html(detail::p_text(comparison.friedman.p)),
+      escape_html(comparison.reference), escape_html(comparison.reference));
+  for (std::size_t i = 0; i < comparison.labels.size(); ++i) {
+    html += fmt::format("<tr><th scope=\"row\">{}</th><td>{:.2f}</td>{}</tr>", escape_html(comparison.labels[i]),
+                        comparison.friedman.mean_ranks[i], pair_cells(comparison, comparison.labels[i]));
+  }
+  html += "</tbody></table></div>";
+  std::vector<std::string> notes;
+  if (comparison.left_out > 0) {
+    notes.push_back(
+        fmt::format("{} settings and seeds lack one of these algorithms and do not count", comparison.left_out));
+  }
+  for (const std::string& label : comparison.labels_left_out) {
+    notes.push_back(fmt::format("{} is in fewer than half of them and is left out", label));
+  }
+  return html + notes_html(notes) + "</section>\n";
+}
+
+std::string figures_section(const std::string& title, const std::string& lead, const std::vector<Figure>& figures) {
+  if (figures.empty()) {
+    return "";
+  }
+  std::string html = fmt::format("<section><h2>{}</h2><p class=\"lead\">{}</p><div class=\"figures\">",
+                                 escape_html(title), escape_html(lead));
+  for (const Figure& figure : figures) {
+    html +=
+        fmt::format("<figure id=\"{}\"><h3>{}</h3>{}<figcaption>{}</figcaption>{}</figure>", escape_html(figure.name),
+                    escape_html(figure.title), figure.svg, escape_html(figure.caption), figure.numbers);
+  }
+  return html + "</div></section>\n";
+}
+
+std::string chips_html(const Study& study) {
+  std::size_t finished = 0;
+  for (const RunEntry& run : study.set.runs) {
+    finished += run.summary ? 1U : 0U;
+  }
+  return fmt::format("<li>runs <b>{}</b></li><li>finished <b>{}</b></li><li>settings <b>{}</b></li>",
+                     study.set.runs.size(), finished, study.groups.size());
+}
+
+}  // namespace
+
+std::string study_html(const Study& study, const std::vector<PublishedFigure>& published,
+                       const std::vector<RunData>& runs, const std::string& title) {
+  std::string sections;
+  if (!study.notes.empty()) {
+    sections += "<section><h2>Left out</h2>" + notes_html(study.notes) + "</section>\n";
+  }
+  for (const PaperTable& table : study.tables) {
+    sections += paper_section(table);
+  }
+  for (const ResultGroup& group : study.groups) {
+    sections += group_section(group);
+  }
+  if (study.comparison) {
+    sections += comparison_section(*study.comparison);
+  }
+  sections += figures_section("Figures", "What the runs show together.", study_figures(study, published));
+  for (const RunData& run : runs) {
+    sections += figures_section("Run " + run.name, "The first run of its setting.", run_figures(run));
+  }
+  const Json mixing = detail::mixing_json(runs);
+  sections += detail::mixing_section(mixing);
+  const Json data{{"accuracy", nullptr}, {"mixing", mixing}};
+  return detail::fill_template(
+      detail::kPageHtml, {{"title", escape_html(title)},
+                          {"style", std::string(detail::kStyleCss) + std::string(detail::kChartCss)},
+                          {"chips", chips_html(study)},
+                          {"sections", sections},
+                          {"version", FEROMA_VERSION},
+                          {"data", detail::escape_script(data.dump(-1, ' ', false, Json::error_handler_t::replace))},
+                          {"script", std::string(detail::kPageJs)}});
+}
+
+}  // namespace feroma

@@ -1,0 +1,131 @@
+#include <fmt/core.h>
+
+#include "feroma/report/study.h"
+#include "report/cell_text.h"
+#include "report/text_grid.h"
+
+namespace feroma {
+namespace {
+
+using detail::TextCell;
+using Rows = std::vector<std::vector<TextCell>>;
+
+/// Three lines a row: ours, the paper's, the difference.
+std::string table_text(const PaperTable& table, bool colour) {
+  Rows rows{{{table.name}, {""}}};
+  for (const PaperColumn& column : table.columns) {
+    rows[0].push_back({column.title});
+  }
+  for (const PaperRow& row : table.rows) {
+    std::vector<TextCell> ours{{row.name}, {row.label.empty() ? "ours" : row.label}};
+    std::vector<TextCell> theirs{{""}, {"published"}};
+    std::vector<TextCell> printed{{""}, {"as printed"}};
+    std::vector<TextCell> apart{{""}, {"difference"}};
+    bool any = false;
+    bool anew = false;
+    for (std::size_t c = 0; c < row.values.size(); ++c) {
+      const PaperValue& value = row.values[c];
+      const int digits = table.columns[c].digits;
+      ours.push_back({detail::ours_text(value, digits)});
+      theirs.push_back({detail::published_text(value, digits)});
+      apart.push_back({detail::difference_text(value, digits), detail::tone_of(value, table.columns[c])});
+      printed.push_back({value.printed ? detail::spread_text(*value.printed, std::nullopt, digits) : ""});
+      any = any || value.ours.has_value();
+      anew = anew || value.printed.has_value();
+    }
+    rows.push_back(std::move(ours));
+    rows.push_back(std::move(theirs));
+    if (anew) {
+      rows.push_back(std::move(printed));
+    }
+    if (any) {
+      rows.push_back(std::move(apart));
+    }
+  }
+  std::string text = fmt::format("{}\n{}", table.title, detail::text_grid(rows, /*left=*/2, colour));
+  for (const std::string& note : table.notes) {
+    text += fmt::format("- {}\n", note);
+  }
+  const auto [filled, all] = table.filled();
+  return text + fmt::format("{} of {} figures are there\n", filled, all);
+}
+
+/// Columns that no row has a value in are left out.
+std::string group_text(const ResultGroup& group) {
+  Rows rows{{{"algorithm"}, {"#"}, {"seeds"}}};
+  for (const GroupRow& row : group.rows) {
+    rows.push_back({{row.label}, {row.rank ? fmt::format("{}", *row.rank) : "-"}, {fmt::format("{}", row.seeds)}});
+  }
+  for (std::size_t c = 0; c < group_columns().size(); ++c) {
+    const GroupColumn& column = group_columns()[c];
+    bool any = false;
+    for (const GroupRow& row : group.rows) {
+      any = any || row.values[c].has_value();
+    }
+    if (!any) {
+      continue;
+    }
+    rows[0].push_back({column.title});
+    for (std::size_t i = 0; i < group.rows.size(); ++i) {
+      const std::optional<MeanDeviation>& value = group.rows[i].values[c];
+      const std::string none = group.rows[i].not_applicable ? "N/A" : "-";
+      rows[i + 1].push_back({value ? detail::spread_text(value->mean, value->deviation, column.digits) : none});
+    }
+  }
+  return fmt::format("{}\n{}", group.title, detail::text_grid(rows, /*left=*/1, /*colour=*/false));
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  std::string text = fmt::format(
+      "over {} settings and seeds: Friedman's chi-square {:.2f}, p {}; mean ranks differ beyond {:.2f} (Nemenyi, "
+      "0.05)\n",
+      comparison.friedman.blocks, comparison.friedman.chi_square, detail::p_text(comparison.friedman.p),
+      comparison.critical_difference);
+  Rows rows{{{"algorithm"},
+             {"mean rank"},
+             {fmt::format("{} leads by", comparison.reference)},
+             {"Wilcoxon p"},
+             {"after Holm"},
+             {"t test p"}}};
+  for (std::size_t i = 0; i < comparison.labels.size(); ++i) {
+    std::vector<TextCell> row{{comparison.labels[i]}, {fmt::format("{:.2f}", comparison.friedman.mean_ranks[i])}};
+    for (const Comparison::Pair& pair : comparison.pairs) {
+      if (pair.label == comparison.labels[i]) {
+        row.push_back({fmt::format("{:+.2f}", pair.mean_difference)});
+        row.push_back({pair.wilcoxon ? detail::p_text(pair.wilcoxon->p) : "-"});
+        row.push_back({pair.adjusted ? detail::p_text(*pair.adjusted) : "-"});
+        row.push_back({pair.t ? detail::p_text(pair.t->p) : "-"});
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  text += detail::text_grid(rows, /*left=*/1, /*colour=*/false);
+  if (comparison.left_out > 0) {
+    text += fmt::format("- {} settings and seeds lack one of these algorithms and do not count\n", comparison.left_out);
+  }
+  for (const std::string& label : comparison.labels_left_out) {
+    text += fmt::format("- {} is in fewer than half of them and is left out\n", label);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string study_text(const Study& study, bool colour) {
+  std::string text;
+  const auto part = [&text](const std::string& more) { text += (text.empty() ? "" : "\n") + more; };
+  for (const PaperTable& table : study.tables) {
+    part(table_text(table, colour));
+  }
+  if (study.tables.empty()) {
+    for (const ResultGroup& group : study.groups) {
+      part(group_text(group));
+    }
+    if (study.comparison) {
+      part(comparison_text(*study.comparison));
+    }
+  }
+  return text;
+}
+
+}  // namespace feroma

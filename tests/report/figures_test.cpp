@@ -1,0 +1,252 @@
+#include "feroma/report/figures.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "feroma/core/files.h"
+#include "src/report/axis.h"
+#include "src/report/chart_style.h"
+#include "src/report/mixing_chart.h"
+#include "src/report/profile_map.h"
+#include "src/report/rank_chart.h"
+#include "src/report/sweep_chart.h"
+#include "src/report/trajectory_chart.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+#include "tests/report/study_runs.h"
+
+namespace feroma {
+namespace {
+
+using testing::holds;
+using testing::runs_in;
+using testing::sample_result;
+using testing::TempFolder;
+using testing::write_cell;
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) {
+    ++found;
+  }
+  return found;
+}
+
+Study study_of(const TempFolder& folder) { return make_study(runs_in(folder.path()), {}, published_figures()); }
+
+/// A sample run with profiles: two numbers per client that tell its distribution.
+RunData run_with_profiles(const TempFolder& folder) {
+  const testing::SampleRun sample;
+  testing::write_sample_run(folder / "run", sample);
+  RunWriter writer(folder / "run", RunWriter::Mode::resume);
+  for (int round = sample.warm_up + 1; round <= sample.rounds; ++round) {
+    ProfileRecord record{"feroma-auto", round, static_cast<std::size_t>(sample.clients), {}};
+    for (int k = 0; k < sample.clients; ++k) {
+      record.values.push_back(testing::sample_distribution(sample, k, round));
+      record.values.push_back(0.1 * k);
+    }
+    writer.profiles(record);
+  }
+  return load_run(folder / "run");
+}
+
+TEST(Axis, StepsAreOneTwoOrFive) {
+  EXPECT_DOUBLE_EQ(detail::scale_for(12, 88).step, 20);
+  EXPECT_DOUBLE_EQ(detail::scale_for(80, 91).step, 5);
+  EXPECT_DOUBLE_EQ(detail::scale_for(0.1, 0.5).step, 0.1);
+  const detail::Scale scale = detail::scale_for(50, 50);
+  EXPECT_LT(scale.low, scale.high);
+}
+
+TEST(Axis, ALegendWraps) {
+  const detail::Legend one = detail::legend_svg({{"fedavg", 0}}, 0, 0, 300);
+  const detail::Legend many = detail::legend_svg(std::vector<detail::LegendItem>(12, {"an algorithm", 0}), 0, 0, 300);
+  EXPECT_DOUBLE_EQ(one.height, 18);
+  EXPECT_GT(many.height, 5 * 18);
+}
+
+TEST(ChartStyle, NeedsNoVariables) {
+  const std::string style = detail::standalone_style();
+  EXPECT_FALSE(holds(style, "var("));
+  EXPECT_TRUE(holds(style, "svg .curve.c5 {"));
+  EXPECT_EQ(count(style, "svg .curve.c0 {"), 2U) << "light and dark";
+}
+
+TEST(ChartStyle, AFileHasItsOwnSizeTitleAndNames) {
+  const std::string file =
+      detail::standalone_svg(detail::open_svg(560, 300, "a <chart>") + "<g/></svg>", "title & more");
+  EXPECT_TRUE(file.starts_with("<?xml"));
+  EXPECT_TRUE(
+      holds(file, "xmlns=\"http://www.w3.org/2000/svg\" width=\"584\" height=\"324\" viewBox=\"-12 -12 584 324\""))
+      << file.substr(0, 400);
+  EXPECT_TRUE(holds(file, "<title>title &amp; more</title>"));
+  EXPECT_TRUE(holds(file, "aria-label=\"a &lt;chart&gt;\""));
+}
+
+TEST(Trajectories, DrawEachClientBehindTheMeanAndMarkDrifts) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "run", {});
+  const std::string svg = detail::trajectory_svg(load_run(folder / "run").algorithms[0], 1);
+  EXPECT_EQ(count(svg, "<path class=\"client c1\""), 10U);
+  EXPECT_EQ(count(svg, "<path class=\"curve c1\""), 1U);
+  EXPECT_EQ(count(svg, "<path class=\"curve before c1\""), 1U);
+  EXPECT_EQ(count(svg, "class=\"drift\""), 3U);  // before rounds 3, 5 and 7
+  EXPECT_TRUE(holds(svg, ">accuracy %<"));
+  EXPECT_TRUE(holds(svg, ">round<"));
+}
+
+TEST(Trajectories, OfManyClientsDrawSome) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "run", {.clients = 150, .rounds = 2, .algorithms = {"fedavg"}});
+  const std::string svg = detail::trajectory_svg(load_run(folder / "run").algorithms[0], 0);
+  EXPECT_LE(count(svg, "<path class=\"client"), detail::kTrajectories);
+  EXPECT_GE(count(svg, "<path class=\"client"), detail::kTrajectories / 2);
+}
+
+TEST(PrincipalMap, FindsTheDirectionsOfMostVariance) {
+  // Points along (3, 4) / 5 at -2, 0, 2 and a little across: the first coordinate is the place along it.
+  const detail::ProfileMap map =
+      detail::principal_map({-1.2 + 0.04, -1.6 - 0.03, -0.08, 0.06, 1.2 + 0.04, 1.6 - 0.03}, 2);
+  ASSERT_EQ(map.points.size(), 3U);
+  EXPECT_NEAR(map.points[0].x, -2, 1e-9);
+  EXPECT_NEAR(map.points[1].x, 0, 1e-9);
+  EXPECT_NEAR(map.points[2].x, 2, 1e-9);
+  EXPECT_NEAR(std::abs(map.points[1].y), 0.1, 1e-9);
+  EXPECT_NEAR(map.explained, 1, 1e-12);
+}
+
+TEST(PrincipalMap, AValueThatIsNotThereCountsAsTheMean) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const detail::ProfileMap map = detail::principal_map({-1, nan, 0, nan, 1, nan}, 2);
+  EXPECT_NEAR(map.points[2].x, 1, 1e-12);
+  EXPECT_NEAR(map.points[2].y, 0, 1e-12);
+}
+
+TEST(ProfileMap, IsColouredByTrueDistribution) {
+  const TempFolder folder;
+  const RunData run = run_with_profiles(folder);
+  const auto map = detail::profile_map(run.algorithms[0]);
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->points.size(), 50U);  // rounds 4 to 8, 10 clients
+  EXPECT_FALSE(detail::profile_map(run.algorithms[1])) << "fedavg has no profiles";
+  const std::string svg = detail::profile_map_svg(*map, "feroma-auto");
+  EXPECT_EQ(count(svg, "<circle class=\"point\""), 10U);
+  EXPECT_EQ(count(svg, "<circle class=\"point trail\""), 40U);
+  const detail::ProfilePoint& last = map->points.front();
+  EXPECT_EQ(last.round, 8);
+  EXPECT_EQ(last.distribution, testing::sample_distribution({}, static_cast<int>(last.client), 8));
+}
+
+TEST(MixingCharts, HaveAPanelPerRoundAndPerClient) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "run", {});
+  const RunData run = load_run(folder / "run");
+  const std::string rounds = detail::mixing_rounds_svg(run.algorithms[0]);
+  EXPECT_EQ(count(rounds, ">round "), 5U);  // 4 to 8
+  EXPECT_TRUE(holds(rounds, ">round 8<"));
+  const std::string clients = detail::mixing_clients_svg(run.algorithms[0]);
+  EXPECT_EQ(count(clients, ">client "), 10U);
+  EXPECT_TRUE(holds(clients, "columns: rounds 4 to 8"));
+  EXPECT_EQ(detail::mixing_rounds_svg(run.algorithms[1]), "");
+  EXPECT_EQ(detail::mixing_clients_svg(run.algorithms[1]), "");
+}
+
+TEST(RankGroups, AreTheLongestStretchesWithinTheDifference) {
+  using Groups = std::vector<std::pair<std::size_t, std::size_t>>;
+  EXPECT_EQ(detail::rank_groups({1, 1.5, 2.2, 4}, 1), (Groups{{0, 1}, {1, 2}}));
+  EXPECT_EQ(detail::rank_groups({1, 1.5, 1.9, 4}, 1), (Groups{{0, 2}}));
+  EXPECT_EQ(detail::rank_groups({1, 2, 3}, 0.5), Groups{});
+}
+
+TEST(SweepPlots, RunOverClientsAndBudgets) {
+  const TempFolder folder;
+  for (const int clients : {10, 20}) {
+    for (const int seed : {42, 43}) {
+      write_cell(folder / fmt::format("c{}-{}", clients, seed),
+                 {.level = "medium", .drifts = 10, .seed = seed, .clients = clients},
+                 {sample_result("fedavg", 60 + seed - 42), sample_result("feroma-auto", 80)});
+    }
+  }
+  for (const char* epsilon : {"1.0", "5.0"}) {
+    write_cell(folder / fmt::format("e{}", epsilon),
+               {.level = "medium",
+                .drifts = 10,
+                .tables = fmt::format("[privacy]\nmode = \"gaussian\"\nepsilon_total = {}\n", epsilon)},
+               {sample_result("feroma-auto", 75)});
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 3U);
+  EXPECT_EQ(plots[0].title, "Accuracy and the number of clients: mnist covariate medium");
+  EXPECT_EQ(plots[0].places, (std::vector<std::string>{"10", "20"}));
+  ASSERT_EQ(plots[0].series.size(), 4U) << "two of ours, two published";
+  EXPECT_EQ(plots[0].series[0].label, "fedavg");
+  EXPECT_DOUBLE_EQ(plots[0].series[0].values[0]->mean, 60.5);
+  EXPECT_EQ(plots[0].series[3].label, "Feroma, published");
+  EXPECT_EQ(plots[0].series[3].colour, plots[0].series[1].colour);
+  EXPECT_DOUBLE_EQ(plots[0].series[3].values[0]->mean, 87.51);
+  EXPECT_EQ(plots[1].y_title, "seconds");
+  EXPECT_EQ(plots[2].places, (std::vector<std::string>{"1", "5", "no privacy"}));
+  const std::string svg = detail::plot_svg(plots[0]);
+  EXPECT_EQ(count(svg, "class=\"curve published "), 4U) << "two curves and their keys";
+  EXPECT_TRUE(holds(svg, "class=\"error c0\""));
+  EXPECT_TRUE(holds(detail::plot_table_html(plots[0]), "<td>60.50 ± 0.71</td>"));
+}
+
+TEST(Figures, HaveNamesOfTheirOwnAndTextForThoseWhoDoNotSee) {
+  const TempFolder folder;
+  const RunData run = run_with_profiles(folder);
+  write_cell(folder / "a", {.seed = 42}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});
+  write_cell(folder / "b", {.seed = 43}, {sample_result("fedavg", 72), sample_result("feroma-auto", 91)});
+  std::vector<Figure> figures = study_figures(study_of(folder), published_figures());
+  for (const Figure& figure : run_figures(run)) {
+    figures.push_back(figure);
+  }
+  std::set<std::string> names;
+  for (const Figure& figure : figures) {
+    EXPECT_TRUE(names.insert(figure.name).second) << figure.name;
+    EXPECT_TRUE(is_file_name(figure.name)) << figure.name;
+    EXPECT_FALSE(figure.caption.empty());
+    EXPECT_TRUE(holds(figure.svg, "role=\"img\" aria-label=\"")) << figure.name;
+    EXPECT_EQ(count(figure.svg, "<svg"), 1U);
+    EXPECT_GT(figure.height(), 50);
+  }
+  EXPECT_TRUE(names.contains("ranks"));
+  EXPECT_TRUE(names.contains("run-accuracy-feroma-auto"));
+  EXPECT_TRUE(names.contains("run-profiles-feroma-auto"));
+  EXPECT_TRUE(names.contains("run-mixing-rounds-feroma-auto"));
+  EXPECT_TRUE(names.contains("run-mixing-clients-feroma-auto"));
+}
+
+TEST(StudyHtml, IsOnePageThatLoadsNothingFromElsewhere) {
+  const TempFolder folder;
+  const RunData run = run_with_profiles(folder);
+  write_cell(folder / "a", {.seed = 42}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});
+  write_cell(folder / "b", {.seed = 43}, {sample_result("fedavg", 72), sample_result("feroma-auto", 91)});
+  const Study study = make_study(runs_in(folder.path()), {.tables = {"main_appe_mnist_px"}}, published_figures());
+  const std::string page = study_html(study, published_figures(), {run}, "a <b>");
+  for (const char* part : {"http:", "https:", "src=", "<link", "@import", "url(", "xmlns", "{{"}) {
+    EXPECT_EQ(count(page, part), 0U) << part;
+  }
+  EXPECT_TRUE(holds(page, "<title>a &lt;b&gt; · Feroma report</title>"));
+  EXPECT_TRUE(holds(page, "<td class=\"gain\"><b class=\"ours\">71.00 ± 1.41</b><small>66.55 ± 1.23</small>"));
+  EXPECT_TRUE(holds(page, "<td class=\"missing\"><b class=\"ours\">missing</b>"));
+  EXPECT_EQ(count(page, "<figure data-mixing="), 1U);
+  EXPECT_EQ(count(page, "<section>") + count(page, "<section id"), count(page, "</section>"));
+}
+
+TEST(DrawnRuns, AreTheFirstOfEachSetting) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "a", {});
+  testing::write_sample_run(folder / "b", {.rounds = 6});
+  const Study study = study_of(folder);
+  EXPECT_EQ(drawn_runs(study, 4).size(), 2U);
+  EXPECT_EQ(drawn_runs(study, 1).size(), 1U);
+  EXPECT_EQ(drawn_runs(study, 0).size(), 0U);
+}
+
+}  // namespace
+}  // namespace feroma

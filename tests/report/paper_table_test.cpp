@@ -1,0 +1,208 @@
+#include "feroma/report/paper_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "feroma/core/files.h"
+#include "tests/core/temp_folder.h"
+#include "tests/expect_error.h"
+#include "tests/report/study_runs.h"
+
+namespace feroma {
+namespace {
+
+using testing::runs_in;
+using testing::sample_result;
+using testing::TempFolder;
+using testing::write_cell;
+
+PaperTable table_of(const std::string& name, const TempFolder& folder) {
+  const RunSet set = runs_in(folder.path());
+  std::vector<std::string> notes;
+  return make_paper_table(name, published_figures(), set, results_of(set, notes));
+}
+
+const PaperRow& row(const PaperTable& table, const std::string& name, const std::string& label) {
+  for (const PaperRow& one : table.rows) {
+    if (one.name == name && one.label == label) {
+      return one;
+    }
+  }
+  throw std::runtime_error("no row " + name + " / " + label);
+}
+
+TEST(Published, IsWhatTheSharedFileHolds) {
+  const std::filesystem::path shared = std::filesystem::path(FEROMA_SOURCE_DIR) / "../shared/paper/results.csv";
+  ASSERT_EQ(published_figures().size(), 2928U);
+  EXPECT_EQ(published_figures().front().method, "FedAvg");
+  EXPECT_DOUBLE_EQ(published_figures().front().mean, 71.8);
+  EXPECT_DOUBLE_EQ(*published_figures().front().std, 5.5);
+  if (!std::filesystem::exists(shared)) {
+    GTEST_SKIP() << "the source of published.csv is not here: it is NOT compared";
+  }
+  const std::vector<PublishedFigure> source = parse_published(read_text(shared), shared.string());
+  ASSERT_EQ(source.size(), published_figures().size());
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    EXPECT_EQ(source[i], published_figures()[i]) << "figure " << i;
+  }
+}
+
+TEST(Published, DamageIsAnErrorThatNamesTheLine) {
+  const std::string head = "table,dataset,shift,level,drift,clients,method,variant,metric,mean,std\n";
+  expect_error(ErrorCode::invalid_data, "x.csv: must start", [] { return parse_published("a,b\n", "x.csv"); });
+  expect_error(ErrorCode::invalid_data, "x.csv: holds no figures", [&] { return parse_published(head, "x.csv"); });
+  expect_error(ErrorCode::invalid_data, "x.csv:2: must have 11 columns, got 2",
+               [&] { return parse_published(head + "a,b\n", "x.csv"); });
+  expect_error(ErrorCode::invalid_data, "x.csv:2: mean must be a number, got \"much\"",
+               [&] { return parse_published(head + "t,,,,,,m,,accuracy,much,\n", "x.csv"); });
+}
+
+TEST(PaperTable, PutsOursBesideThePublishedFigureOfTheSameCell) {
+  const TempFolder folder;
+  write_cell(folder / "a", {.seed = 42}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});
+  write_cell(folder / "b", {.seed = 43}, {sample_result("fedavg", 72), sample_result("feroma-auto", 91)});
+  const PaperTable table = table_of("main_appe_mnist_px", folder);
+  ASSERT_EQ(table.columns.size(), 9U);
+  EXPECT_EQ(table.columns[0].title, "low 5/20");
+  ASSERT_EQ(table.rows.size(), 11U);
+  const PaperValue& value = row(table, "FedAvg", "fedavg").values[0];
+  EXPECT_DOUBLE_EQ(*value.ours, 71);
+  EXPECT_DOUBLE_EQ(*value.ours_std, std::sqrt(2.0));
+  EXPECT_EQ(value.seeds, 2U);
+  EXPECT_DOUBLE_EQ(*value.published, 66.55);
+  EXPECT_DOUBLE_EQ(*value.published_std, 1.23);
+  EXPECT_NEAR(*value.difference(), 4.45, 1e-12);
+  EXPECT_FALSE(row(table, "FedAvg", "fedavg").values[1].ours) << "another drift count is missing";
+  EXPECT_TRUE(row(table, "CFL", "").values[0].published) << "a method that was not run stays visible";
+  EXPECT_EQ(table.filled(), (std::pair<std::size_t, std::size_t>{2, 99}));
+}
+
+TEST(PaperTable, RunsWithOtherSettingsDoNotCount) {
+  const TempFolder folder;
+  write_cell(folder / "few", {.more = "samples_per_client = 100\n"}, {sample_result("fedavg", 70)});
+  write_cell(folder / "liars", {.tables = "[attack]\nkind = \"sign_flip\"\n"}, {sample_result("fedavg", 70)});
+  write_cell(folder / "private", {.tables = "[privacy]\nmode = \"gaussian\"\n"}, {sample_result("fedavg", 70)});
+  write_cell(folder / "ten", {.clients = 10}, {sample_result("fedavg", 70)});
+  EXPECT_EQ(table_of("main_appe_mnist_px", folder).filled().first, 0U);
+}
+
+TEST(PaperTable, ConceptShiftsCompareKnownWithKnown) {
+  const TempFolder folder;
+  write_cell(folder / "a", {.shift = "concept_label"}, {sample_result("feroma-auto", 80)});
+  EXPECT_DOUBLE_EQ(*row(table_of("main_appe_mnist_pyx", folder), "Feroma", "feroma-auto").values[0].ours, 81);
+  const PaperTable both = table_of("pyx_few_sample_MNIST", folder);
+  EXPECT_DOUBLE_EQ(*row(both, "Known Association", "feroma-auto").values[0].ours, 81);
+  EXPECT_DOUBLE_EQ(*row(both, "Few labeled samples", "feroma-auto").values[0].ours, 80.75);
+}
+
+TEST(PaperTable, AMeanNeedsAllItsCellsAndUsesFewLabels) {
+  const TempFolder folder;
+  for (const char* shift : {"covariate", "label_prior", "concept_feature"}) {
+    write_cell(folder / shift, {.shift = shift}, {sample_result("feroma-auto", 90)});
+  }
+  const PaperTable part = table_of("main_table_2", folder);
+  const PaperValue& missing = row(part, "Feroma", "feroma-auto").values[0];
+  EXPECT_FALSE(missing.ours);
+  EXPECT_EQ(missing.cells_found, 3U);
+  EXPECT_EQ(missing.cells_needed, 4U);
+  write_cell(folder / "pyx", {.shift = "concept_label"}, {sample_result("feroma-auto", 80)});
+  const PaperTable whole = table_of("main_table_2", folder);
+  const PaperValue& value = row(whole, "Feroma", "feroma-auto").values[0];
+  EXPECT_DOUBLE_EQ(*value.ours, (3 * 90 + 80.75) / 4);
+  EXPECT_FALSE(value.ours_std) << "one seed has no spread";
+  // (88.90 + P(Y) + 83.44 + P(X|Y)) / 4 in place of the printed 90.6, which has 89.58 on P(Y|X): 1.535 less.
+  EXPECT_DOUBLE_EQ(*value.printed, 90.6);
+  EXPECT_NEAR(*value.published, 90.56 - (89.58 - 83.44) / 4, 1e-9);
+}
+
+TEST(PaperTable, OfSeveralSettingsTheOneWithMostSeedsIsShown) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "b", {.seed = 43}, {sample_result("fedavg", 70)});
+  write_cell(folder / "c", {.more = "scale_rule = \"paper\"\n"}, {sample_result("fedavg", 10)});
+  const PaperTable table = table_of("main_appe_mnist_px", folder);
+  EXPECT_DOUBLE_EQ(*row(table, "FedAvg", "fedavg").values[0].ours, 70);
+  EXPECT_TRUE(std::any_of(table.notes.begin(), table.notes.end(),
+                          [](const std::string& note) { return note.find("several settings") != std::string::npos; }));
+}
+
+TEST(PaperTable, TimesAreLogarithms) {
+  const TempFolder folder;
+  ResultRecord result = sample_result("fedavg", 70);
+  result.seconds_total = 8;
+  write_cell(folder / "a", {.level = "medium", .drifts = 10, .clients = 50}, {result});
+  const PaperTable table = table_of("n_client_px", folder);
+  const PaperRow& ours = row(table, "FedAvg", "fedavg");
+  EXPECT_EQ(table.columns[5].title, "50 log2 s");
+  EXPECT_FALSE(table.columns[5].higher_is_better);
+  EXPECT_DOUBLE_EQ(*ours.values[5].ours, 3);
+  EXPECT_DOUBLE_EQ(*ours.values[4].ours, 70);
+  EXPECT_FALSE(row(table, "FedDrift", "").values[4].published) << "the paper could not run it with 50 clients";
+}
+
+TEST(PaperTable, BudgetsAreKeptApartByMode) {
+  const TempFolder folder;
+  for (const char* mode : {"gaussian", "paper"}) {
+    write_cell(folder / mode,
+               {.drifts = 10, .tables = fmt::format("[privacy]\nmode = \"{}\"\nepsilon_total = 5.0\n", mode)},
+               {sample_result("feroma-auto", 80)});
+  }
+  const PaperTable table = table_of("dp_px_py", folder);
+  EXPECT_TRUE(row(table, "epsilon=5", "feroma-auto [gaussian]").values[0].ours);
+  EXPECT_TRUE(row(table, "epsilon=5", "feroma-auto [paper]").values[0].ours);
+  EXPECT_FALSE(row(table, "No DP", "").values[0].ours);
+}
+
+TEST(PaperTable, RequirementOneComesFromABench) {
+  const TempFolder folder;
+  write_file_atomically(folder / "requirements.json",
+                        std::string_view(R"({"requirements":{"R1":{"results":{"gap_w2_low_mean":{"value":0.4},)"
+                                         R"("gap_w2_low_std":{"value":0.1},"gap_w2_low_max":{"value":0.9}}}}})"));
+  const PaperTable table = table_of("eps_R1", folder);
+  const PaperRow& low = row(table, "low", "feroma-paper");
+  EXPECT_EQ(table.columns[0].title, "w2 max");
+  EXPECT_DOUBLE_EQ(*low.values[0].ours, 0.9);
+  EXPECT_DOUBLE_EQ(*low.values[2].ours, 0.4);
+  EXPECT_DOUBLE_EQ(*low.values[2].ours_std, 0.1);
+  EXPECT_DOUBLE_EQ(*low.values[2].published, 0.526);
+}
+
+TEST(PaperTable, CostsAreMeasuredAndComputed) {
+  const TempFolder folder;
+  write_cell(folder / "a", {.level = "medium"}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});
+  ResultRecord grey = sample_result("fedavg", 70);
+  grey.bytes_up_per_client_round = 1;
+  write_cell(folder / "b", {.shift = "label_prior"}, {grey});  // digits of one channel: another model
+  const PaperTable table = table_of("comm_cost", folder);
+  const PaperRow& lenet = row(table, "LeNet5 62K FedAvg", "fedavg");
+  EXPECT_DOUBLE_EQ(*lenet.values[0].ours, 248.504);  // measured, up
+  EXPECT_DOUBLE_EQ(*lenet.values[1].ours, 248.024);  // down
+  EXPECT_DOUBLE_EQ(*lenet.values[2].ours, 248.024);  // 4 * 62006
+  EXPECT_DOUBLE_EQ(*lenet.values[2].published, 248.0);
+  EXPECT_NEAR(*lenet.values[3].ours, 0.0124012, 1e-9);  // at 20 MB/s
+  const PaperRow& vit = row(table, "ViT-B/16 86M Feroma", "");
+  EXPECT_FALSE(vit.values[0].ours);
+  EXPECT_DOUBLE_EQ(*vit.values[2].ours, 4 * (85'875'556 + 2'020) / 1000.0);
+  EXPECT_DOUBLE_EQ(*vit.values[2].published, 344010);
+}
+
+TEST(PaperTable, EveryNameMakesATableAndAnUnknownOneSuggestsANearName) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  for (const auto& [name, title] : paper_table_names(published_figures())) {
+    EXPECT_FALSE(title.empty()) << name;
+    const PaperTable table = table_of(name, folder);
+    EXPECT_FALSE(table.rows.empty()) << name;
+    for (const PaperRow& one : table.rows) {
+      EXPECT_EQ(one.values.size(), table.columns.size()) << name;
+    }
+  }
+  expect_error(ErrorCode::invalid_config, "did you mean main_table_2?",
+               [&] { return table_of("main_tabel_2", folder); });
+}
+
+}  // namespace
+}  // namespace feroma

@@ -1,0 +1,120 @@
+#include "feroma/report/run_set.h"
+
+#include <gtest/gtest.h>
+
+#include "feroma/core/files.h"
+#include "tests/core/temp_folder.h"
+#include "tests/expect_error.h"
+#include "tests/report/study_runs.h"
+
+namespace feroma {
+namespace {
+
+using testing::runs_in;
+using testing::sample_result;
+using testing::TempFolder;
+using testing::write_cell;
+
+TEST(RunSet, FindsRunsThreeFoldersDownAndNoDeeper) {
+  const TempFolder folder;
+  write_cell(folder / "sweep/cells/0a1b", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "one", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "a/b/c/d", {}, {sample_result("fedavg", 70)});
+  const RunSet set = runs_in(folder.path());
+  ASSERT_EQ(set.runs.size(), 2U);
+  EXPECT_EQ(set.runs[0].folder, folder / "one");
+  EXPECT_EQ(set.runs[1].folder, folder / "sweep/cells/0a1b");
+}
+
+TEST(RunSet, ARunThatTwoPathsReachCountsOnce) {
+  const TempFolder folder;
+  write_cell(folder / "one", {}, {sample_result("fedavg", 70)});
+  EXPECT_EQ(find_runs(std::vector{folder.path(), folder / "one"}, false).runs.size(), 1U);
+}
+
+TEST(RunSet, AFolderWithoutRunsIsBadUsageThatNamesIt) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder / "empty");
+  expect_error(ErrorCode::invalid_config, "empty: holds no run", [&] { return runs_in(folder / "empty"); });
+  expect_error(ErrorCode::invalid_config, "gone: must be a folder with runs in it, and it does not exist",
+               [&] { return runs_in(folder / "gone"); });
+}
+
+TEST(RunSet, AnUnfinishedRunIsKeptWithoutResultsAndNoted) {
+  const TempFolder folder;
+  write_cell(folder / "run", {}, {sample_result("fedavg", 70)});
+  std::filesystem::remove(folder / "run/summary.json");
+  const RunSet set = runs_in(folder.path());
+  ASSERT_EQ(set.runs.size(), 1U);
+  std::vector<std::string> notes;
+  EXPECT_TRUE(results_of(set, notes).empty());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("run: not finished"), std::string::npos) << notes[0];
+}
+
+TEST(RunSet, ADamagedFileIsAnErrorThatNamesItOrALineToKeepGoingWith) {
+  const TempFolder folder;
+  write_cell(folder / "bad", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "good", {}, {sample_result("fedavg", 71)});
+  write_file_atomically(folder / "bad/summary.json", std::string_view("{\"scenario\""));
+  expect_error(ErrorCode::invalid_data, "bad/summary.json", [&] { return runs_in(folder.path()); });
+  const RunSet set = runs_in(folder.path(), /*keep_going=*/true);
+  EXPECT_EQ(set.runs.size(), 1U);
+  ASSERT_EQ(set.damaged.size(), 1U);
+  EXPECT_NE(set.damaged[0].find("bad/summary.json"), std::string::npos);
+  write_file_atomically(folder / "bad/config.toml", std::string_view("[scenario\n"));
+  expect_error(ErrorCode::invalid_data, "bad/config.toml", [&] { return runs_in(folder.path()); });
+}
+
+TEST(RunSet, ReadsRequirementOneOfABench) {
+  const TempFolder folder;
+  write_file_atomically(folder / "requirements.json",
+                        std::string_view(R"({"requirements":{"R1":{"results":{"gap_w2_low_max":{"value":0.5}}}}})"));
+  EXPECT_EQ(runs_in(folder.path()).requirements.at("gap_w2_low_max"), 0.5);
+  write_file_atomically(folder / "requirements.json", std::string_view("{}"));
+  expect_error(ErrorCode::invalid_data, "requirements.json", [&] { return runs_in(folder.path()); });
+}
+
+TEST(OurResults, OneLabelWithTwoConfigsIsToldApart) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "b", {.drifts = 10}, {sample_result("fedavg", 70)});
+  for (const auto& [name, value] : {std::pair{"a", "epoch"}, std::pair{"b", "round"}}) {
+    const std::string config = read_text(folder / (std::string(name) + "/config.toml"));
+    write_file_atomically(folder / (std::string(name) + "/config.toml"),
+                          config + "momentum_reset = \"" + value + "\"\nother = 1\n");
+  }
+  std::vector<std::string> notes;
+  const std::vector<OurResult> results = results_of(runs_in(folder.path()), notes);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].label, "fedavg (momentum_reset=epoch)");
+  EXPECT_EQ(results[1].label, "fedavg (momentum_reset=round)");
+}
+
+TEST(OurResults, TheSameConfigAndSeedTwiceCountsOnceAndIsNoted) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "b", {}, {sample_result("fedavg", 90)});
+  std::vector<std::string> notes;
+  const std::vector<OurResult> results = results_of(runs_in(folder.path()), notes);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].result.accuracy, 70);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("b: fedavg of seed 42"), std::string::npos) << notes[0];
+}
+
+TEST(ComparableAccuracy, IsByFewLabelsOnConceptShiftsOnly) {
+  ResultRecord result = sample_result("feroma-auto", 50);  // known 51, few labels 50.75
+  RunEntry run;
+  run.config["scenario.shift"] = {std::string("covariate"), ""};
+  EXPECT_EQ(comparable_accuracy(run, result), 50);
+  run.config["scenario.shift"] = {std::string("concept_label"), ""};
+  EXPECT_EQ(comparable_accuracy(run, result), 50.75);
+  result.accuracy_few_label.reset();
+  EXPECT_EQ(comparable_accuracy(run, result), 51);
+  result.accuracy_known.reset();
+  EXPECT_EQ(comparable_accuracy(run, result), 50);
+}
+
+}  // namespace
+}  // namespace feroma

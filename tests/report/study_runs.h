@@ -1,0 +1,47 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "feroma/core/files.h"
+#include "feroma/report/run_set.h"
+#include "feroma/report/summary.h"
+#include "tests/report/sample_run.h"
+
+namespace feroma::testing {
+
+/// A finished run of a cell of the paper's, by its config and results alone.
+struct CellRun {
+  std::string shift = "covariate";
+  std::string level = "low";
+  int drifts = 5;
+  int seed = 42;
+  int clients = 20;
+  std::string dataset = "mnist";
+  std::string more = {};    ///< further lines of [scenario]
+  std::string tables = {};  ///< further tables
+};
+
+inline void write_cell(const std::filesystem::path& folder, const CellRun& cell, std::vector<ResultRecord> results) {
+  std::string config = fmt::format(
+      "[scenario]\ndataset = \"{}\"\nshift = \"{}\"\nlevel = \"{}\"\ngenerator = \"feroma\"\ndrifts = {}\nrounds = 20\n"
+      "clients = {}\nseed = {}\n{}\n[training]\nmodel = \"lenet5\"\n{}\n",
+      cell.dataset, cell.shift, cell.level, cell.drifts, cell.clients, cell.seed, cell.more, cell.tables);
+  for (ResultRecord& result : results) {
+    result.seed = cell.seed;
+    config += fmt::format("[[algorithm]]\nname = \"{}\"\nlabel = \"{}\"\n", result.algorithm, result.label);
+  }
+  make_writable_folder(folder);
+  write_file_atomically(folder / "config.toml", config);
+  write_file_atomically(folder / "manifest.json", std::string_view("{}\n"));
+  write_summary(folder / "summary.json", {scenario_of(parse_settings(config, "config")), results});
+}
+
+inline RunSet runs_in(const std::filesystem::path& folder, bool keep_going = false) {
+  return find_runs(std::vector{folder}, keep_going);
+}
+
+}  // namespace feroma::testing

@@ -1,0 +1,211 @@
+#include "feroma/report/study.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "feroma/core/files.h"
+#include "src/report/csv.h"
+#include "tests/core/temp_folder.h"
+#include "tests/expect_error.h"
+#include "tests/report/study_runs.h"
+
+namespace feroma {
+namespace {
+
+using testing::runs_in;
+using testing::sample_result;
+using testing::TempFolder;
+using testing::write_cell;
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) {
+    ++found;
+  }
+  return found;
+}
+
+/// Two settings with three seeds each, in which feroma leads fedavg and fedavg leads ifca.
+void write_study(const TempFolder& folder) {
+  for (int seed = 42; seed < 45; ++seed) {
+    for (const int drifts : {5, 10}) {
+      const double extra = seed - 42;
+      write_cell(folder / fmt::format("d{}-s{}", drifts, seed), {.drifts = drifts, .seed = seed},
+                 {sample_result("ifca", 40 + extra), sample_result("fedavg", 70 + 2 * extra),
+                  sample_result("feroma-auto", 90 + extra)});
+    }
+  }
+}
+
+Study study_of(const TempFolder& folder, const StudyOptions& options = {}) {
+  return make_study(runs_in(folder.path()), options, published_figures());
+}
+
+TEST(Groups, AreRunsThatDifferInTheirSeedsOnly) {
+  const TempFolder folder;
+  write_study(folder);
+  const Study study = study_of(folder);
+  ASSERT_EQ(study.groups.size(), 2U);
+  EXPECT_EQ(study.groups[0].title, "mnist, covariate, low, drifts 10, rounds 20, clients 20, generator feroma");
+  const ResultGroup& group = study.groups[1];
+  ASSERT_EQ(group.rows.size(), 3U);
+  EXPECT_EQ(group.rows[0].label, "feroma-auto");
+  EXPECT_EQ(group.rows[0].rank, 1U);
+  EXPECT_EQ(group.rows[0].seeds, 3U);
+  EXPECT_DOUBLE_EQ(group.rows[0].values[0]->mean, 91);
+  EXPECT_DOUBLE_EQ(*group.rows[0].values[0]->deviation, 1);
+  EXPECT_FALSE(group.rows[2].values[3]) << "ifca has no few-label figure";
+}
+
+TEST(Groups, SayWhatElseDiffers) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "b", {.tables = "[privacy]\nmode = \"gaussian\"\n"}, {sample_result("fedavg", 60)});
+  const Study study = study_of(folder);
+  ASSERT_EQ(study.groups.size(), 2U);
+  EXPECT_TRUE(holds(study.groups[1].title, "privacy.mode gaussian")) << study.groups[1].title;
+}
+
+TEST(Compare, RanksTestsAndCriticalDifference) {
+  const TempFolder folder;
+  write_study(folder);
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  const Comparison& comparison = *study.comparison;
+  EXPECT_EQ(comparison.labels, (std::vector<std::string>{"feroma-auto", "fedavg", "ifca"}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(comparison.friedman.mean_ranks[i], static_cast<double>(i + 1), 1e-12);
+  }
+  EXPECT_NEAR(comparison.friedman.chi_square, 12, 1e-12);  // 6 blocks that all agree: N (k - 1)
+  ASSERT_EQ(comparison.pairs.size(), 2U);
+  EXPECT_EQ(comparison.reference, "feroma-auto");
+  EXPECT_DOUBLE_EQ(comparison.pairs[0].mean_difference, 19);
+  EXPECT_DOUBLE_EQ(comparison.pairs[0].wilcoxon->p, 2.0 / 64);
+  EXPECT_DOUBLE_EQ(*comparison.pairs[0].adjusted, 4.0 / 64);
+  EXPECT_FALSE(comparison.pairs[1].t) << "differences that do not vary have no t";
+  EXPECT_NEAR(comparison.critical_difference, 2.343 * std::sqrt(12.0 / 36), 1e-3);
+}
+
+TEST(Compare, AnotherReferenceAndAnUnknownOne) {
+  const TempFolder folder;
+  write_study(folder);
+  EXPECT_EQ(study_of(folder, {.versus = "ifca"}).comparison->reference, "ifca");
+  expect_error(ErrorCode::invalid_config, "did you mean fedavg?",
+               [&] { return study_of(folder, {.versus = "fedavgg"}); });
+}
+
+TEST(Compare, BlocksWithoutAnAlgorithmDoNotCount) {
+  const TempFolder folder;
+  write_study(folder);
+  write_cell(folder / "odd", {.drifts = 20}, {sample_result("fedavg", 70), sample_result("cfl", 75)});
+  const Study study = study_of(folder);
+  EXPECT_EQ(study.comparison->left_out, 1U);
+  EXPECT_EQ(study.comparison->labels_left_out, std::vector<std::string>{"cfl"});
+  EXPECT_EQ(study.comparison->friedman.blocks, 6U);
+}
+
+TEST(StudyText, AlignsGroupsAndShowsTests) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string text = study_text(study_of(folder), /*colour=*/false);
+  EXPECT_TRUE(holds(text, "algorithm    #  seeds    accuracy %")) << text;
+  EXPECT_TRUE(holds(text, "feroma-auto  1      3  91.00 ± 1.00")) << text;
+  EXPECT_TRUE(holds(text, "feroma-auto leads by")) << text;
+  EXPECT_FALSE(holds(text, "\033["));
+}
+
+TEST(StudyText, APaperTableHasThreeLinesARowAndColoursDifferences) {
+  const TempFolder folder;
+  write_study(folder);
+  const Study study = study_of(folder, {.tables = {"main_appe_mnist_px"}});
+  const std::string plain = study_text(study, false);
+  EXPECT_TRUE(holds(plain, "FedAvg              fedavg")) << plain;
+  EXPECT_TRUE(holds(plain, "66.55 ± 1.23")) << plain;
+  EXPECT_TRUE(holds(plain, "+5.45")) << plain;
+  EXPECT_TRUE(holds(plain, "missing")) << plain;
+  EXPECT_TRUE(holds(plain, "6 of 99 figures are there")) << plain;
+  const std::string coloured = study_text(study, true);
+  EXPECT_TRUE(holds(coloured, "\033[36m+5.45\033[0m")) << coloured;
+  EXPECT_TRUE(holds(coloured, "\033[36m+2.10\033[0m") || holds(coloured, "\033[33m")) << coloured;
+}
+
+TEST(StudyText, AMeanThatWasTakenAnewShowsWhatIsPrintedToo) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string text = study_text(study_of(folder, {.tables = {"main_table_2"}}), false);
+  EXPECT_EQ(count(text, "as printed"), 1U) << text;
+  EXPECT_TRUE(holds(text, "1 of 4 cells")) << text;
+}
+
+TEST(StudyCsv, HasOneFigurePerLine) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string csv = study_csv(study_of(folder, {.tables = {"main_appe_mnist_px"}}));
+  EXPECT_TRUE(holds(csv, "main_appe_mnist_px,MNIST,P(X),low,5/20,,FedAvg,,accuracy,fedavg,3,72,2,66.55,1.23,,5.45\n"))
+      << csv;
+  EXPECT_TRUE(holds(csv, "main_appe_mnist_px,MNIST,P(X),high,20/20,,CFL,,accuracy,,0,,,70.65,4.2,,\n")) << csv;
+  EXPECT_TRUE(holds(csv, "results,mnist,covariate,low,5/20,20,,generator=feroma,accuracy,fedavg,3,72,2,,,,\n")) << csv;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(detail::split_csv_line(line, "line").size(), 17U) << line;
+  }
+}
+
+TEST(StudyLatex, IsADocumentOfBooktabsTables) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string latex = study_latex(study_of(folder, {.tables = {"main_appe_mnist_pyx", "comm_cost"}}));
+  EXPECT_EQ(count(latex, "\\begin{"), count(latex, "\\end{"));
+  EXPECT_EQ(count(latex, "\\begin{tabular}"), 4U);
+  EXPECT_EQ(count(latex, "\\toprule"), 4U);
+  EXPECT_TRUE(holds(latex, "\\usepackage{booktabs}"));
+  // Of every row the same number of cells.
+  std::istringstream lines(latex);
+  std::size_t columns = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find("\\begin{tabular}{");
+    if (at != std::string::npos) {
+      columns = line.find('}', at + 16) - at - 16;
+    } else if (line.ends_with("\\\\")) {
+      EXPECT_EQ(count(line, " & ") + 1, columns) << line;
+    }
+  }
+  EXPECT_TRUE(holds(latex, "P(Y\\textbar{}X)"));
+  EXPECT_FALSE(holds(latex, "main_appe_mnist_pyx}\n\\end") && holds(latex, "{main_appe_mnist_pyx} &"));
+}
+
+TEST(StudyJson, HoldsGroupsTablesAndComparison) {
+  const TempFolder folder;
+  write_study(folder);
+  const auto json = nlohmann::json::parse(study_json(study_of(folder, {.tables = {"main_appe_mnist_px"}})));
+  EXPECT_EQ(json["groups"][1]["results"][0]["accuracy"]["mean"], 91);
+  EXPECT_EQ(json["groups"][1]["results"][0]["bytes_up_per_client_round"]["mean"], 248504);
+  EXPECT_EQ(json["groups"][1]["results"][2]["accuracy_few_label"], nullptr);
+  EXPECT_EQ(json["tables"][0]["rows"][0]["values"][0]["published_mean"], 66.55);
+  EXPECT_EQ(json["tables"][0]["rows"][1]["label"], nullptr);
+  EXPECT_NEAR(json["comparison"]["mean_ranks"]["ifca"].get<double>(), 3, 1e-12);
+}
+
+TEST(Study, AgainstThePaperTakesTheTablesThatHaveAFigureOfOurs) {
+  const TempFolder folder;
+  write_study(folder);
+  std::vector<std::string> names;
+  for (const PaperTable& table : study_of(folder, {.against_paper = true}).tables) {
+    names.push_back(table.name);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"main_table_1", "main_table_2", "dp_px_py", "main_appe_mnist_px", "cola_px"}));
+  const TempFolder other;
+  write_cell(other / "a", {.dataset = "emnist"}, {sample_result("fedavg", 70)});
+  const Study nothing = study_of(other, {.against_paper = true});
+  EXPECT_TRUE(nothing.tables.empty());
+  EXPECT_TRUE(holds(nothing.notes.back(), "nothing to put beside it"));
+}
+
+}  // namespace
+}  // namespace feroma
