@@ -261,7 +261,7 @@ class Dashboard::Parts {
       : token(dashboard::token_for(options)),
         listeners_(net::listen_at(options.address)),
         url(fmt::format("http://{}:{}/{}", dashboard::shown_host(options.address), port(),
-                        token.empty() ? "" : "?token=" + token)),
+                        token.empty() || !options.token_file.empty() ? "" : "?token=" + token)),
         watch_(options.folder, options.live),
         pages_(watch_, token),
         end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {

@@ -119,7 +119,7 @@ await withBrowser(async (browser, folder) => {
   const token = join(folder, "token");
   appendFileSync(token, "a-token-of-twenty-two.\n");
   const closed = await startDashboard(program, guarded, "--token-file", token);
-  const secret = await openPage(browser, closed.url);
+  const secret = await openPage(browser, `${closed.url}?token=a-token-of-twenty-two.`);
   assert.ok(!secret.page.url().includes("token"), "the token stays in the address");
   await openView(secret.page, "Privacy");
   await secret.page.getByText("of 12 clients the one that told most has spent").waitFor();

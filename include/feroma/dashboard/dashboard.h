@@ -40,7 +40,7 @@ class Dashboard {
   Dashboard& operator=(const Dashboard&) = delete;
 
   [[nodiscard]] int port() const;
-  /// Where people find it, with the token where one is needed.
+  /// Where people find it, with the token where it was made up: one from a file is known, and should stand in no log.
   [[nodiscard]] std::string url() const;
   /// What must be known to read the page; empty on loopback without a token file. Random where no file was given.
   [[nodiscard]] const std::string& token() const;
