@@ -182,8 +182,9 @@ std::string profile_map_svg(const ProfileMap& map, const std::string& label) {
     }
   }
   for (const auto& [distribution, middle] : middles) {
-    svg += fmt::format(R"(<text class="head" x="{:.1f}" y="{:.1f}">{}</text>)", middle.x / middle.count + 10,
-                       middle.y / middle.count - 8, distribution);
+    svg += fmt::format(R"(<text class="head" x="{:.1f}" y="{:.1f}">{}</text>)",
+                       middle.x / middle.count + (distribution % 2 == 0 ? 10 : -18), middle.y / middle.count - 8,
+                       distribution);
   }
   svg += fmt::format(R"(<text class="strong" x="{}" y="{}" text-anchor="end">first principal component</text>)",
                      kSize - 4, kSize + 16);
