@@ -125,7 +125,7 @@ std::string study_text(const Study& study, bool colour) {
       part(comparison_text(*study.comparison));
     }
   }
-  return text;
+  return text.empty() ? "no finished run, so there are no results yet\n" : text;
 }
 
 }  // namespace feroma

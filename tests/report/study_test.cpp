@@ -120,6 +120,13 @@ TEST(StudyText, AlignsGroupsAndShowsTests) {
   EXPECT_FALSE(holds(text, "\033["));
 }
 
+TEST(StudyText, SaysThatNothingIsFinished) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  std::filesystem::remove(folder / "a/summary.json");
+  EXPECT_TRUE(holds(study_text(study_of(folder), false), "no finished run"));
+}
+
 TEST(StudyText, APaperTableHasThreeLinesARowAndColoursDifferences) {
   const TempFolder folder;
   write_study(folder);
