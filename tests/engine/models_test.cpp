@@ -111,9 +111,10 @@ TEST_P(ResNet9Golden, LogitsAgreeWithTheReference) {
 /**
  * The formula's smooth weights make channels nearly constant, and normalising those magnifies float32 rounding: in
  * float64 the loss is 4.62088 where the golden float32 step has 4.61849, and single gradient norms are 5 % off (34 000
- * against 35 500 for prep.0.weight). libtorch rounds like the reference, and agrees to 1e-3, where its kernels are those
- * of the machine that made the golden numbers, which had AVX-512; any other order of summation can only come within that
- * error, while statistics of the first pass stay exact. Well-conditioned weights are compared with float64 above.
+ * against 35 500 for prep.0.weight). libtorch rounds like the reference, and agrees to 1e-3, where its kernels are
+ * those of the machine that made the golden numbers, which had AVX-512; any other order of summation can only come
+ * within that error, while statistics of the first pass stay exact. Well-conditioned weights are compared with float64
+ * above.
  */
 TEST_P(ResNet9Golden, OneTrainingStepAgreesWithTheReference) {
   std::ifstream file(std::filesystem::path(FEROMA_GOLDEN_DIR) / "resnet9_one_step.json");
