@@ -43,7 +43,9 @@ void show(const DashboardArguments& arguments) {
   const Dashboard page(arguments.page);
   fmt::print("{}\n", page.url());
   std::fflush(stdout);
-  if (arguments.open) {
+  if (arguments.open && !page.token().empty()) {
+    log::warning("--open: opens nothing that needs a token, which others could read on the browser's command line");
+  } else if (arguments.open) {
     open_browser(page.url());
   }
   while (!stop) {

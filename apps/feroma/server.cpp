@@ -86,6 +86,16 @@ std::unique_ptr<Dashboard> open_dashboard(const ServerArguments& arguments, cons
   return page;
 }
 
+/// Opens the page for a moment: its address may be taken, its token file unreadable, or this build without one.
+CheckLine check_dashboard(const ServerArguments& arguments) {
+  try {
+    const Dashboard page({arguments.state, arguments.dashboard_address, arguments.dashboard_token});
+    return {CheckVerdict::ok, "dashboard", fmt::format("{} is free", arguments.dashboard_address), ""};
+  } catch (const Error& error) {
+    return {CheckVerdict::problem, "dashboard", error.what(), "change --dashboard or --dashboard-token-file"};
+  }
+}
+
 void serve(ServerArguments arguments) {
   require(arguments.insecure != !arguments.listen.certificates.empty(), ErrorCode::invalid_config,
           "a server needs --certs FOLDER (feroma cert makes one) or, on loopback, --insecure");
@@ -96,7 +106,11 @@ void serve(ServerArguments arguments) {
     arguments.listen.flower = FlowerOptions{arguments.flower_address, arguments.listen.certificates};
   }
   if (arguments.check) {
-    print_check(check_server(plan, arguments.listen), arguments.format);
+    std::vector<CheckLine> lines = check_server(plan, arguments.listen);
+    if (!arguments.dashboard_address.empty()) {
+      lines.push_back(check_dashboard(arguments));
+    }
+    print_check(lines, arguments.format);
     return;
   }
   plan.round_finished = [](const RoundRecord& round, int rounds) {

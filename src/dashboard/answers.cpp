@@ -15,6 +15,8 @@ namespace {
 /// Places that are listed; of more, every so many.
 constexpr std::size_t kListedRounds = 1000;
 constexpr std::size_t kEpsilonBins = 10;
+/// Under a budget a spread of fewer clients' accuracies would tell too much of each.
+constexpr std::size_t kFewestInASpread = 10;
 
 Json number_or_null(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
@@ -32,7 +34,7 @@ Json number_setting(const Sight& sight, const std::string& key) {
 
 bool is_guarded(const Sight& sight) {
   const std::string mode = setting(sight, "privacy.mode");
-  return mode == "pure" || mode == "gaussian";
+  return mode != "off" && mode != "paper";  // where nothing is known, as if
 }
 
 /// A server under a budget is told no accuracies, so the zeros in its files mean nothing.
@@ -121,6 +123,7 @@ Json algorithm_json(const Sight& sight, const AlgorithmState& run) {
           {"drops", drops},
           {"bytes_up", run.bytes_up},
           {"bytes_down", run.bytes_down},
+          {"client_rows", run.client_rows},
           {"mixing", rounds_json(run.mixing)},
           {"profiles", rounds_json(run.profiles.empty() ? run.mixing : run.profiles)},
           {"epsilon", epsilon_json(sight, run)},
@@ -133,13 +136,6 @@ int planned_algorithms(const Sight& sight) {
     count += 1;
   }
   return count;
-}
-
-/// A server's state is in no summary, so that it is finished when its last round is.
-bool is_finished(const Sight& sight) {
-  const Json rounds = number_setting(sight, "scenario.rounds");
-  return sight.run.finished || (sight.federation && !sight.run.algorithms.empty() && rounds.is_number() &&
-                                sight.run.algorithms.front().last_round >= rounds.get<double>());
 }
 
 }  // namespace
@@ -189,7 +185,7 @@ std::string run_answer(const Sight& sight) {
                   {"id", fmt::format("{}-{}", sight.epoch, sight.version)},
                   {"epoch", sight.epoch},
                   {"state", !begun               ? "waiting"
-                            : is_finished(sight) ? "finished"
+                            : sight.run.finished ? "finished"
                                                  : "running"},
                   {"federation", sight.federation},
                   {"read_bytes", sight.read},
@@ -230,7 +226,8 @@ std::string history_answer(const Sight& sight, const Query& query) {
     while (spread != run.spreads.end() && spread->round < point.record.round) {
       ++spread;
     }
-    const bool known = spread != run.spreads.end() && spread->round == point.record.round && tells_accuracy(sight);
+    const bool known = spread != run.spreads.end() && spread->round == point.record.round && tells_accuracy(sight) &&
+                       (tells_counts(sight) || spread->clients >= kFewestInASpread);
     columns["low"].push_back(known ? number(spread->low) : Json(nullptr));
     columns["middle"].push_back(known ? number(spread->middle) : Json(nullptr));
     columns["high"].push_back(known ? number(spread->high) : Json(nullptr));

@@ -148,6 +148,15 @@ Json value_or_null(const Map& map, std::uint32_t id) {
   return found == map.end() ? Json(nullptr) : Json(found->second);
 }
 
+/// None where it is gone or damaged.
+std::optional<MatrixFile> readable_matrix(const std::filesystem::path& file) {
+  try {
+    return MatrixFile(file);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 double shortened(double value) { return std::round(value * kShownDigits) / kShownDigits; }
 
 }  // namespace
@@ -184,12 +193,12 @@ Plane ProfileMap::plane_of(const std::string& key, const std::filesystem::path& 
   }
   std::vector<float> points;
   for (const std::size_t i : spread_over(places.size(), kFittedRounds)) {
-    const MatrixFile matrix(folder / "profiles" / fmt::format("{}-{}.npy", label, places[i].round));
-    if (matrix.cols() != cols) {
+    const auto matrix = readable_matrix(folder / "profiles" / fmt::format("{}-{}.npy", label, places[i].round));
+    if (!matrix || matrix->cols() != cols) {
       continue;
     }
-    for (const std::size_t row : spread_over(matrix.rows(), kFittedRows)) {
-      const std::vector<float> values = matrix.read(row, 1);
+    for (const std::size_t row : spread_over(matrix->rows(), kFittedRows)) {
+      const std::vector<float> values = matrix->read(row, 1);
       points.insert(points.end(), values.begin(), values.end());
     }
   }
@@ -220,22 +229,24 @@ std::string ProfileMap::answer(const RunWatch& watch, const Query& query) {
   Json rounds = Json::array();
   for (std::size_t at = subject.chosen - std::min(subject.chosen, trail); at <= subject.chosen; ++at) {
     const Place& place = subject.places[at];
-    const MatrixFile matrix(subject.file("profiles", place.round));
+    const auto matrix = readable_matrix(subject.file("profiles", place.round));
     const std::vector<std::uint32_t> ids = ids_in(event_at(subject, place), "receivers");
-    require(ids.size() == matrix.rows(), ErrorCode::invalid_data,
-            "profiles of round {}: must be of {} clients, are of {}", place.round, ids.size(), matrix.rows());
+    const bool whole = matrix && ids.size() == matrix->rows() && matrix->cols() == cols;
+    // An old round that cannot be read leaves a gap in the trails; the one that was asked for must be there.
+    require(whole || at < subject.chosen, ErrorCode::invalid_data, "profiles of round {}: must be of {} clients",
+            place.round, ids.size());
     std::unordered_map<std::uint32_t, std::size_t> row_of;
-    for (std::size_t row = 0; row < ids.size(); ++row) {
+    for (std::size_t row = 0; whole && row < ids.size(); ++row) {
       row_of[ids[row]] = row;
     }
     rounds.push_back(place.round);
     for (Json& client : clients) {
       const auto row = row_of.find(client["client"].get<std::uint32_t>());
-      if (row == row_of.end() || matrix.cols() != cols) {
+      if (row == row_of.end()) {
         client["path"].push_back(nullptr);
         continue;
       }
-      const std::array<double, 2> at_place = plane.place(matrix.read(row->second, 1));
+      const std::array<double, 2> at_place = plane.place(matrix->read(row->second, 1));
       client["path"].push_back(Json::array({shortened(at_place[0]), shortened(at_place[1])}));
     }
   }

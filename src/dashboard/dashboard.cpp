@@ -9,10 +9,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "core/endpoint.h"
+#include "core/http_connection.h"
 #include "core/listener.h"
 #include "dashboard/run_watch.h"
 #include "dashboard/site.h"
@@ -31,90 +38,11 @@ using std::chrono::seconds;
 /// Connections that are served at once; others wait at the door. A stream of events holds one for as long as it lasts.
 constexpr int kWorkers = 24;
 constexpr int kStreams = 12;
-/// For a whole request, however slowly it comes.
 constexpr auto kRequestTime = seconds(5);
-constexpr std::size_t kLargestRequest = 16 << 10;
-/// How long all writes together may wait for the reader, and what each byte adds.
-constexpr auto kWriteTime = seconds(10);
-constexpr double kSlowestBytesPerSecond = 16 << 10;
+constexpr auto kAnswerTime = seconds(10);
 /// Streams tell no more often than this, and say that they are there at least so often.
 constexpr auto kBetweenMessages = milliseconds(400);
 constexpr auto kHeartbeat = seconds(10);
-
-/// One connection: little time and room for a request, and patience only with those who read what they asked for.
-class Connection final : public httplib::Stream {
- public:
-  explicit Connection(net::Descriptor descriptor)
-      : descriptor_(std::move(descriptor)), request_until_(Clock::now() + kRequestTime) {}
-
-  [[nodiscard]] bool is_readable() const override { return at_ < end_ || wait(POLLIN, request_until_ - Clock::now()); }
-  [[nodiscard]] bool is_writable() const override {
-    pollfd one{descriptor_.get(), POLLOUT | POLLRDHUP, 0};
-    return ::poll(&one, 1, 0) <= 0 || (one.revents & (POLLERR | POLLHUP | POLLRDHUP)) == 0;
-  }
-  ssize_t read(char* out, std::size_t size) override {
-    if (at_ == end_ && !fill()) {
-      return -1;
-    }
-    const std::size_t count = std::min(size, end_ - at_);
-    std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(at_), count, out);
-    at_ += count;
-    return static_cast<ssize_t>(count);
-  }
-  ssize_t write(const char* bytes, std::size_t size) override {
-    std::size_t sent = 0;
-    while (sent < size) {
-      const auto allowed = kWriteTime + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                            static_cast<double>(written_) / kSlowestBytesPerSecond));
-      const Clock::time_point began = Clock::now();
-      const bool ready = wait(POLLOUT, allowed - waited_);
-      waited_ += Clock::now() - began;
-      const ssize_t now = ready ? ::send(descriptor_.get(), bytes + sent, size - sent, MSG_NOSIGNAL) : -1;
-      if (now < 0 && !(ready && (errno == EINTR || errno == EAGAIN))) {
-        return -1;
-      }
-      sent += static_cast<std::size_t>(std::max<ssize_t>(now, 0));
-      written_ += static_cast<std::size_t>(std::max<ssize_t>(now, 0));
-    }
-    return static_cast<ssize_t>(size);
-  }
-  // Nobody asks who it was.
-  void get_remote_ip_and_port(std::string& ip, int& port) const override {
-    ip.clear();
-    port = 0;
-  }
-  void get_local_ip_and_port(std::string& ip, int& port) const override { get_remote_ip_and_port(ip, port); }
-  [[nodiscard]] socket_t socket() const override { return descriptor_.get(); }
-
- private:
-  [[nodiscard]] bool wait(short event, Clock::duration time) const {
-    const auto left = std::chrono::duration_cast<milliseconds>(time).count();
-    pollfd waiting{descriptor_.get(), event, 0};
-    return left > 0 && ::poll(&waiting, 1, static_cast<int>(left)) > 0;
-  }
-  bool fill() {
-    if (received_ >= kLargestRequest || !wait(POLLIN, request_until_ - Clock::now())) {
-      return false;
-    }
-    const ssize_t got = ::recv(descriptor_.get(), buffer_.data(), buffer_.size(), 0);
-    if (got <= 0) {
-      return false;
-    }
-    at_ = 0;
-    end_ = static_cast<std::size_t>(got);
-    received_ += end_;
-    return true;
-  }
-
-  net::Descriptor descriptor_;
-  Clock::time_point request_until_;
-  Clock::duration waited_{};
-  std::size_t written_ = 0;
-  std::array<char, 2048> buffer_{};
-  std::size_t at_ = 0;
-  std::size_t end_ = 0;
-  std::size_t received_ = 0;
-};
 
 /// A place among the streams, given back with the object.
 class StreamPlace {
@@ -132,7 +60,9 @@ class StreamPlace {
 
 class Pages final : public httplib::Server {
  public:
-  Pages(RunWatch& watch, std::string token) : watch_(watch), site_(watch, std::move(token)) {
+  /// `end` becomes readable when nobody is to be waited for any more.
+  Pages(RunWatch& watch, std::string token, int end)
+      : watch_(watch), site_(watch, std::move(token)), patience_{kRequestTime, kAnswerTime, end} {
     svr_sock_ = STDIN_FILENO;  // the library takes a server without a socket for one that is shutting down
     set_payload_max_length(0);
     // Before the library's own routing, whose patterns take stack with every character of an address.
@@ -148,11 +78,12 @@ class Pages final : public httplib::Server {
   }
 
   void answer(net::Descriptor descriptor) {
-    Connection connection(std::move(descriptor));
+    net::HttpConnection connection(std::move(descriptor), patience_);
     bool closed = false;
     // Whatever a stranger sent must not end the server.
     try {
-      process_request(connection, /*close_connection=*/true, closed, nullptr);
+      // Ranges are for others: the library takes those of a provider's bytes without looking how many there are.
+      process_request(connection, /*close_connection=*/true, closed, [](httplib::Request& r) { r.ranges.clear(); });
     } catch (const std::exception& error) {
       log::debug("a request to the dashboard failed: {}", error.what());
     }
@@ -183,10 +114,10 @@ class Pages final : public httplib::Server {
     }
     // As a provider the library leaves the bytes as they are.
     const auto body = std::make_shared<const std::string>(std::move(answer.body));
-    response.set_content_provider(body->size(), answer.type.c_str(),
-                                  [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
-                                    return sink.write(body->data() + offset, length);
-                                  });
+    response.set_content_provider(
+        body->size(), answer.type.c_str(), [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+          return offset < body->size() && sink.write(body->data() + offset, std::min(length, body->size() - offset));
+        });
   }
 
   void stream(const std::string& last_event_id, httplib::Response& response) {
@@ -232,6 +163,7 @@ class Pages final : public httplib::Server {
 
   RunWatch& watch_;
   Site site_;
+  net::Patience patience_;
   std::atomic<int> streams_ = 0;
 };
 
@@ -262,9 +194,9 @@ class Dashboard::Parts {
         listeners_(net::listen_at(options.address)),
         url(fmt::format("http://{}:{}/{}", dashboard::shown_host(options.address), port(),
                         token.empty() || !options.token_file.empty() ? "" : "?token=" + token)),
+        end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         watch_(options.folder, options.live),
-        pages_(watch_, token),
-        end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        pages_(watch_, token, end_.get()) {
     require(static_cast<bool>(end_), ErrorCode::io, "the dashboard cannot start: {}", std::strerror(errno));
     for (int i = 0; i < dashboard::kWorkers; ++i) {
       workers_.emplace_back([this] { work(); });
@@ -274,9 +206,6 @@ class Dashboard::Parts {
     watch_.end();
     const std::uint64_t one = 1;
     static_cast<void>(::write(end_.get(), &one, sizeof(one)) == sizeof(one));
-    for (std::thread& worker : workers_) {
-      worker.join();
-    }
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -321,11 +250,11 @@ class Dashboard::Parts {
   const std::string url;
 
  private:
+  net::Descriptor end_;
   dashboard::RunWatch watch_;
   dashboard::Pages pages_;
-  net::Descriptor end_;
   std::mutex door_;
-  std::vector<std::thread> workers_;
+  std::vector<std::jthread> workers_;  // last: they use all of the above
 };
 
 bool has_dashboard() { return true; }

@@ -1,6 +1,7 @@
 // The events of a run as RunState keeps them.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dashboard/json.h"
 #include "dashboard/run_state.h"
@@ -16,6 +17,45 @@ constexpr std::size_t kMostSettings = 2000;
 /// A round's time is taken from about so many rounds.
 constexpr double kRecentRounds = 5;
 constexpr std::size_t kLongestReason = 200;
+/// Values are nested no deeper in our events; the library writes them by recursion.
+constexpr int kDeepest = 16;
+/// Rounds that are kept lie no further apart than this.
+constexpr int kLongestStride = 1 << 20;
+
+/// Whether brackets are nested no deeper than kDeepest.
+bool is_shallow(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      i += c == '\\' ? 1 : 0;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepest) {
+        return false;
+      }
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return true;
+}
+
+/// A count that is added to a sum; what is no count is left out.
+void add_count(std::int64_t& sum, std::int64_t count) {
+  if (count > 0 && count <= std::numeric_limits<std::int64_t>::max() - sum) {
+    sum += count;
+  }
+}
+
+void add_count(std::int64_t& sum, const Json& column, std::size_t i) {
+  if (!column.empty() && column[i].is_number_integer()) {
+    add_count(sum, column[i].get<std::int64_t>());
+  }
+}
 
 /// A key of an event with the type it must have.
 const Json& member(const Json& event, const char* key, bool (Json::*is)() const noexcept, const std::string& where) {
@@ -101,10 +141,10 @@ class EventReader {
     run.last_round = record.round;
     run.seconds += record.seconds;
     run.recent += (record.seconds - run.recent) / (run.recent == 0 ? 1 : kRecentRounds);
-    run.bytes_up += record.bytes_up;
-    run.bytes_down += record.bytes_down;
+    add_count(run.bytes_up, record.bytes_up);
+    add_count(run.bytes_down, record.bytes_down);
     if (run.rounds.size() == kMostRounds) {
-      run.stride *= 2;
+      run.stride = std::min(2 * run.stride, kLongestStride);
       std::size_t kept = 0;
       for (std::size_t i = 0; i < run.rounds.size(); i += 2) {
         run.rounds[kept++] = std::move(run.rounds[i]);
@@ -152,8 +192,8 @@ class EventReader {
       if (ClientState* client = state_.client(run, id_of(ids[i], where_))) {
         client->last_round = std::max(client->last_round, round);
         client->last_time = time;
-        client->bytes_up += up.empty() || !up[i].is_number_integer() ? 0 : up[i].get<std::int64_t>();
-        client->bytes_down += down.empty() || !down[i].is_number_integer() ? 0 : down[i].get<std::int64_t>();
+        add_count(client->bytes_up, up, i);
+        add_count(client->bytes_down, down, i);
         client->moved = far;
         client->epsilon = epsilon.empty() ? client->epsilon : number_or_unknown(epsilon[i]);
         if (far > kAlarm) {
@@ -177,6 +217,7 @@ class EventReader {
 
 void RunState::take_event(std::string_view text, const std::string& where, std::uint64_t offset) {
   try {
+    require(is_shallow(text), ErrorCode::invalid_data, "{}: is nested deeper than {}", where, kDeepest);
     const Json event = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     require(event.is_object(), ErrorCode::invalid_data, "{}: is not an event", where);
     EventReader(*this, event, text, where, offset).read();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "feroma/core/error.h"
 #include "report/csv.h"
@@ -78,7 +79,7 @@ void RunState::take_client(std::string_view text, const std::string& where, std:
     require(fields.size() == 9, ErrorCode::invalid_data, "{}: must have 9 columns, got {}", where, fields.size());
     const int round = number_of<int>(fields[1], where);
     AlgorithmState& owner = algorithm(fields[0]);
-    if (batch_.label != fields[0] || batch_.round != round) {
+    if (owner.client_lines.empty() || batch_.label != fields[0] || batch_.round != round) {
       settle();
       batch_ = {fields[0], round, {}};
       owner.client_lines.push_back({round, offset, 0});
@@ -90,7 +91,9 @@ void RunState::take_client(std::string_view text, const std::string& where, std:
     seen.loss = number_of<double>(fields[5], where);
     seen.accuracy_before = number_of<double>(fields[6], where);
     seen.accuracy_after = number_of<double>(fields[7], where);
+    require(std::isfinite(seen.accuracy_after), ErrorCode::invalid_data, "{}: accuracy_after must be finite", where);
     batch_.accuracies.push_back(seen.accuracy_after);
+    owner.client_rows += 1;
     const auto id = number_of<std::uint32_t>(fields[2], where);
     seen.distribution = number_of<int>(fields[3], where);
     if (ClientState* kept = client(owner, id)) {

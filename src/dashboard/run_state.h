@@ -82,6 +82,7 @@ struct AlgorithmState {
   std::int64_t bytes_up = 0;
   std::int64_t bytes_down = 0;
   std::vector<Spread> spreads;
+  std::uint64_t client_rows = 0;  ///< of clients.csv that were read
   std::unordered_map<std::uint32_t, ClientState> clients;
   std::size_t clients_left_out = 0;
   std::map<int, int> drops;   ///< of rounds that are not finished yet

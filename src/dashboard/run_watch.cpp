@@ -20,13 +20,10 @@ RunWatch::RunWatch(std::filesystem::path folder, std::function<LiveStatus()> liv
   sight_.folder = std::move(folder);
   sight_.epoch =
       static_cast<std::uint64_t>(now() * 1000);  // a page that was open before must not take ours for its own
-  thread_ = std::thread([this] { watch(); });
+  thread_ = std::jthread([this] { watch(); });
 }
 
-RunWatch::~RunWatch() {
-  end();
-  thread_.join();
-}
+RunWatch::~RunWatch() { end(); }
 
 void RunWatch::end() {
   ended_ = true;

@@ -61,7 +61,7 @@ class RunWatch {
   mutable std::condition_variable changed_;
   Sight sight_;
   std::chrono::steady_clock::time_point asked_{};
-  std::thread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace feroma::dashboard

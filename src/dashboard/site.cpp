@@ -11,7 +11,12 @@
 namespace feroma::dashboard {
 namespace {
 
-constexpr const char* kCookie = "feroma_token";
+/// Browsers keep one cookie of a name for all ports of a machine, and there may be several pages on it.
+std::string cookie_name(const std::string& host) {
+  const std::size_t colon = host.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : host.substr(colon + 1);
+  return "feroma_token" + (port.find_first_not_of("0123456789") == std::string::npos ? port : "");
+}
 
 Answer refusal(int status, const std::string& why) {
   Answer answer;
@@ -65,7 +70,7 @@ bool is_own_name(const std::string& host) {
 bool Site::knows_token(const Asked& asked) const {
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view header = asked.authorization;
-  return same_token(token_, cookie_value(asked.cookie, kCookie)) ||
+  return same_token(token_, cookie_value(asked.cookie, cookie_name(asked.host))) ||
          (header.starts_with(kBearer) && same_token(token_, header.substr(kBearer.size())));
 }
 
@@ -84,8 +89,8 @@ Answer Site::routed(const Asked& asked) {
       // It becomes a cookie, so that it stands in no address that is kept or shown.
       Answer answer = refusal(303, "go on without the token");
       answer.headers.emplace_back("Location", "/");
-      answer.headers.emplace_back("Set-Cookie",
-                                  fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", kCookie, token_));
+      answer.headers.emplace_back(
+          "Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Lax", cookie_name(asked.host), token_));
       return answer;
     }
     if (!knows_token(asked)) {

@@ -291,6 +291,7 @@ void Coordinator::finish() {
     detail::sync_folder(plan_.state);
   }
   fault_point("results.written");
+  files_->writer.run_finished(std::chrono::duration<double>(Clock::now() - began_).count());
   static_cast<void>(files_->writer.flush_and_sizes());
   hub_->finish();
   hub_->await_farewells(plan_.server.linger_seconds);

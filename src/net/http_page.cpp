@@ -9,14 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "core/http_connection.h"
 #include "core/listener.h"
 #include "feroma/core/log.h"
 #include "net/metrics_page.h"
@@ -24,13 +23,9 @@
 namespace feroma::net {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kWorkers = 4;
-/// For a whole request and its answer, however slowly they come.
-constexpr auto kDeadline = std::chrono::seconds(3);
-/// Bytes of a request; scrapers send a few hundred.
-constexpr std::size_t kLargestRequest = 16 << 10;
+/// Scrapers send a few hundred bytes and read what they get at once.
+constexpr Patience kPatience{std::chrono::seconds(3), std::chrono::seconds(3)};
 /// How often a worker looks whether the page is to end.
 constexpr int kGlanceMilliseconds = 200;
 
@@ -58,65 +53,6 @@ Descriptor next_connection(const std::vector<Descriptor>& listeners) {
   return {};
 }
 
-/// One connection. It ends when its time or its room is used up, so that nobody can hold a worker.
-class Connection final : public httplib::Stream {
- public:
-  explicit Connection(Descriptor descriptor) : descriptor_(std::move(descriptor)), until_(Clock::now() + kDeadline) {}
-
-  [[nodiscard]] bool is_readable() const override { return at_ < end_ || wait(POLLIN); }
-  [[nodiscard]] bool is_writable() const override { return wait(POLLOUT); }
-
-  ssize_t read(char* out, std::size_t size) override {
-    if (at_ == end_ && !fill()) {
-      return -1;
-    }
-    const std::size_t count = std::min(size, end_ - at_);
-    std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(at_), count, out);
-    at_ += count;
-    return static_cast<ssize_t>(count);
-  }
-
-  ssize_t write(const char* bytes, std::size_t size) override {
-    return wait(POLLOUT) ? ::send(descriptor_.get(), bytes, size, MSG_NOSIGNAL) : -1;
-  }
-
-  // Nobody asks who it was.
-  void get_remote_ip_and_port(std::string& ip, int& port) const override {
-    ip.clear();
-    port = 0;
-  }
-  void get_local_ip_and_port(std::string& ip, int& port) const override { get_remote_ip_and_port(ip, port); }
-  [[nodiscard]] socket_t socket() const override { return descriptor_.get(); }
-
- private:
-  [[nodiscard]] bool wait(short event) const {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until_ - Clock::now()).count();
-    pollfd waiting{descriptor_.get(), event, 0};
-    return left > 0 && ::poll(&waiting, 1, static_cast<int>(left)) > 0;
-  }
-
-  bool fill() {
-    if (received_ >= kLargestRequest || !wait(POLLIN)) {
-      return false;
-    }
-    const ssize_t got = ::recv(descriptor_.get(), buffer_.data(), buffer_.size(), 0);
-    if (got <= 0) {
-      return false;
-    }
-    at_ = 0;
-    end_ = static_cast<std::size_t>(got);
-    received_ += end_;
-    return true;
-  }
-
-  Descriptor descriptor_;
-  Clock::time_point until_;
-  std::array<char, 2048> buffer_{};
-  std::size_t at_ = 0;
-  std::size_t end_ = 0;
-  std::size_t received_ = 0;
-};
-
 /// What is answered to whom; the library reads requests and writes answers, connections are ours.
 class Pages final : public httplib::Server {
  public:
@@ -143,7 +79,7 @@ class Pages final : public httplib::Server {
   }
 
   void answer(Descriptor descriptor) {
-    Connection connection(std::move(descriptor));
+    HttpConnection connection(std::move(descriptor), kPatience);
     bool closed = false;
     // Whatever a stranger sent must not end the server.
     try {

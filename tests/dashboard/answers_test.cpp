@@ -120,6 +120,19 @@ TEST_F(Answers, UnderABudgetExactCountsAreNeitherShownNorSortedBy) {
   EXPECT_EQ(run()["algorithms"][0]["last"]["accuracy_after"], 35);  // a simulation knows it all the same
 }
 
+TEST_F(Answers, FewClientsAccuraciesAreNotSpreadOutUnderABudget) {
+  const auto low = [&] {
+    return json::parse(watch_->see([](const Sight& s) { return history_answer(s, {}); }))["columns"]["low"];
+  };
+  read(3, 9, "gaussian");
+  EXPECT_EQ(low(), json({nullptr, nullptr, nullptr}));
+}
+
+TEST_F(Answers, WhereTheModeIsNotKnownNothingExactIsShown) {
+  read(3, 4, "of a later version");
+  EXPECT_FALSE(run()["privacy"]["counts_told"]);
+}
+
 TEST_F(Answers, AFederationUnderABudgetHasNoAccuracyToShow) {
   read(3, 4, "pure");
   std::filesystem::remove(folder_ / "manifest.json");
@@ -183,6 +196,17 @@ TEST_F(Answers, ProfilesLieOnAPlaneWithTrails) {
   EXPECT_NEAR(answer["explained"][0].get<double>() + answer["explained"][1].get<double>(), 1, 1e-6);
   EXPECT_EQ(json::parse(map.answer(*watch_, {{"points", "2"}}))["clients"].size(), 2U);
   EXPECT_EQ(json::parse(map.answer(*watch_, {{"points", "2"}}))["of"], 6);
+}
+
+TEST_F(Answers, AnOldProfileFileThatIsGoneLeavesAGapInTheTrails) {
+  read(4, 6);
+  std::filesystem::remove(folder_ / "profiles/feroma-auto-2.npy");
+  ProfileMap map;
+  const json answer = json::parse(map.answer(*watch_, {{"round", "4"}}));
+  EXPECT_EQ(answer["rounds"], json({2, 3, 4}));
+  EXPECT_EQ(answer["clients"][0]["path"][0], nullptr);
+  EXPECT_NE(answer["clients"][0]["path"][1], nullptr);
+  EXPECT_NE(error_of(ErrorCode::io, [&] { static_cast<void>(map.answer(*watch_, {{"round", "2"}})); }), "");
 }
 
 TEST(Plane, PointsThatDoNotDifferLieInTheMiddle) {

@@ -36,6 +36,7 @@ expect 2 "DIR is required" "$feroma" dashboard
 expect 2 "must be the folder of a run" "$feroma" dashboard "$folder/nowhere"
 expect 2 "an address must be like" "$feroma" dashboard "$folder" --listen nonsense
 echo short > "$folder/token"
+echo "a-token-of-twenty-two." > "$folder/good-token"
 expect 2 "must be 16 to 256 letters" "$feroma" dashboard "$folder" --token-file "$folder/token"
 expect 1 "none: cannot open" "$feroma" dashboard "$folder" --token-file "$folder/none"
 
@@ -60,9 +61,15 @@ ended() {
 
 started --listen 127.0.0.1:0
 [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/$ ]] || fail "loopback needs no token: $url"
+if "$feroma" --version | grep -qF "gRPC): yes"; then
+  config=$(dirname "$0")/../../configs/federation.toml
+  check=("$feroma" server "$config" --check --insecure --state "$folder/state" --listen 127.0.0.1:0)
+  taken=${url#http://}
+  expect 1 "change --dashboard" "${check[@]}" --dashboard "${taken%/}"
+  expect 0 "127.0.0.1:0 is free" "${check[@]}" --dashboard 127.0.0.1:0 --dashboard-token-file "$folder/good-token"
+fi
 ended
-echo "a-token-of-twenty-two." > "$folder/token"
-started --listen 127.0.0.1:0 --token-file "$folder/token"
+started --listen 127.0.0.1:0 --token-file "$folder/good-token"
 [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/$ ]] || fail "a token from a file is not printed: $url"
 [[ ! -s $folder/log ]] || fail "the log should be empty: $(cat "$folder/log")"
 ended

@@ -97,6 +97,19 @@ TEST(RunWatch, SeesWhatTheWriterWrites) {
   });
 }
 
+TEST(RunWatch, SpreadsOfAccuraciesAreTenthsAndTheMiddle) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 21);
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  watch.see([](const Sight& sight) {
+    const Spread& last = sight.run.algorithms.at(0).spreads.back();  // of 50 to 70
+    EXPECT_EQ(last.low, 52);
+    EXPECT_EQ(last.middle, 60);
+    EXPECT_EQ(last.high, 68);
+  });
+}
+
 TEST(RunWatch, FollowsFilesThatComeLater) {
   const TempFolder folder;
   const RunWatch watch(folder.path(), {});
@@ -152,6 +165,30 @@ TEST(RunWatch, ReportsDamageAndShowsTheRest) {
     EXPECT_TRUE(holds(all, "must have 9 columns, got 1"));
     EXPECT_EQ(sight.run.algorithms.at(0).rounds.size(), 2U);
   });
+}
+
+TEST(RunState, WhatNoWriterWroteIsDamageAndEndsNothing) {
+  RunState state;
+  state.take_client(",0,1,0,1,1,1,1,", "clients.csv:2", 50);  // what a state begins with
+  EXPECT_EQ(state.algorithms.at(0).client_lines.size(), 1U);
+  state.take_client("a,1,1,0,1,1,1,nan,", "clients.csv:3", 70);
+  EXPECT_EQ(state.damage.count, 1U);
+  state.settle();
+  const std::string deep = R"({"event":"run_started","config":{"a":)" + std::string(200'000, '[') +
+                           std::string(200'000, ']') + R"(,"b":"[[[[[[[[[[[[[[[[[[\"[["}})";
+  state.take_event(deep, "events.jsonl:1", 0);
+  EXPECT_EQ(state.damage.count, 2U);
+  EXPECT_TRUE(holds(state.damage.first.at(1), "nested deeper than"));
+  state.take_event(R"({"event":"run_started","config":{"b":"[[[[[[[[[[[[[[[[[[\"[["}})", "events.jsonl:2", 0);
+  EXPECT_EQ(state.damage.count, 2U);
+  EXPECT_EQ(state.config.at("b"), "[[[[[[[[[[[[[[[[[[\"[[");
+  for (int i = 0; i < 3; ++i) {
+    state.take_event(
+        R"({"event":"clients","algorithm":"a","round":1,"client":[1],"bytes_up":[9223372036854775807],"bytes_down":[-5]})",
+        "events.jsonl:3", 0);
+  }
+  EXPECT_EQ(state.algorithms.at(1).clients.at(1).bytes_up, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(state.algorithms.at(1).clients.at(1).bytes_down, 0);
 }
 
 TEST(RunState, KeepsTheFirstAndTheLastOfVeryManyRounds) {

@@ -139,11 +139,13 @@ TEST_F(Pages, WithATokenNothingIsShownToWhoDoesNotKnowIt) {
   EXPECT_EQ(answer.status, 303);
   EXPECT_EQ(header(answer, "Location"), "/");
   const std::string cookie = header(answer, "Set-Cookie");
-  EXPECT_TRUE(holds(cookie, "HttpOnly; SameSite=Strict"));
+  EXPECT_TRUE(holds(cookie, "HttpOnly; SameSite=Lax"));
 
   Asked again = ask_for("/");
   again.cookie = "other=1; " + cookie.substr(0, cookie.find(';'));
   EXPECT_EQ(site.answer(again).status, 200);
+  again.host = "localhost:7491";  // another page on this machine, whose cookies come along
+  EXPECT_EQ(site.answer(again).status, 401);
   Asked bearer = ask_for("/api/v1/run");
   bearer.authorization = std::string("Bearer ") + kToken;
   EXPECT_EQ(site.answer(bearer).status, 200);
@@ -251,6 +253,32 @@ TEST_F(Http, WhatIsNoRequestEndsNothing) {
   EXPECT_TRUE(holds(get(dashboard.port(), "/api/v1/run"), "200 OK"));
 }
 
+/// What comes behind the headers.
+std::string body_of(const std::string& answer) {
+  const std::size_t end = answer.find("\r\n\r\n");
+  return end == std::string::npos ? "" : answer.substr(end + 4);
+}
+
+TEST_F(Http, NobodyGetsMoreThanTheAnswerByAskingForARangeOfIt) {
+  DashboardOptions open = options();
+  open.address = "0.0.0.0:0";
+  const Dashboard dashboard(open);
+  const std::string refusal = body_of(get(dashboard.port(), "/"));
+  EXPECT_TRUE(holds(refusal, "a token is needed"));
+  std::string many = "bytes=0-1";
+  while (many.size() < 8000) {
+    many += ",0-9999";
+  }
+  for (const std::string& range : {std::string("bytes=0-100000"), std::string("bytes=500-600"),
+                                   std::string("bytes=0-9999,0-9999"), std::string("bytes=-5"), many}) {
+    const std::string answer = get(dashboard.port(), "/", "Range: " + range + "\r\n");
+    EXPECT_TRUE(holds(answer, "401")) << range.substr(0, 40);
+    EXPECT_EQ(body_of(answer), refusal) << range.substr(0, 40);
+  }
+  const std::string hostile = "Range: bytes=" + std::string(8000, '-') + "\r\n";
+  EXPECT_LE(body_of(get(dashboard.port(), "/", hostile)).size(), refusal.size());
+}
+
 TEST_F(Http, AStreamTellsOfChangesAndGoesOnWhereItWasLeft) {
   const Dashboard dashboard(options());
   std::string id;
@@ -316,6 +344,26 @@ TEST_F(Http, ABadAddressOrOneThatIsTakenIsAnError) {
   const Dashboard first(options());
   bad.address = fmt::format("127.0.0.1:{}", first.port());
   EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { const Dashboard page(bad); }), "in use"));
+}
+
+TEST_F(Http, EndsAtOnceWhileSomebodyDoesNotReadTheAnswer) {
+  write_sample(folder_ / "large", 3, 2);
+  for (int i = 0; i < 200; ++i) {
+    testing::append(folder_ / "large/events.jsonl", "{\"event\":\"run_started\",\"config\":{\"" + std::to_string(i) +
+                                                        "\":\"" + std::string(100'000, 'x') + "\"}}\n");
+  }
+  DashboardOptions large = options();
+  large.folder = folder_ / "large";
+  auto dashboard = std::make_unique<Dashboard>(large);
+  while (get(dashboard->port(), "/api/v1/run").size() < 15'000'000) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  Caller stalled(dashboard->port());
+  stalled.say("GET /api/v1/run HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the buffers are full
+  const auto began = std::chrono::steady_clock::now();
+  dashboard.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
 
 TEST_F(Http, EndsAtOnceWhileStreamsAreOpen) {

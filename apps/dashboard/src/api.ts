@@ -32,6 +32,7 @@ export interface Algorithm {
   drops: number;
   bytes_up: number;
   bytes_down: number;
+  client_rows: number;
   mixing: number[];
   profiles: number[];
   epsilon: { known: number; most: number; bins: number[] } | null;

@@ -154,6 +154,11 @@ export function mixingView(): View {
         draw();
       }
     } catch (error) {
+      if (algorithm === selected) {
+        known = null;
+        map.core().clear();
+        table.show([], []);
+      }
       setText(readout, `Round ${round} cannot be shown: ${(error as Error).message}`);
     }
   });

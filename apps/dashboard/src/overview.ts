@@ -130,6 +130,7 @@ export function overview(): View {
   );
 
   const histories = new Map<string, History>();
+  const loaded = new Map<string, string>(); // what an algorithm's history was made of
   let run: Run | null = null;
   let selected = "";
 
@@ -351,10 +352,13 @@ export function overview(): View {
   };
 
   const refresh = latest(async (now: Run) => {
-    const stale = now.algorithms.filter((a) => histories.get(a.label)?.of !== a.rounds);
+    // Rounds come before the clients' lines that their spread is made of.
+    const state = (a: Algorithm): string => `${a.rounds}/${a.client_rows}`;
+    const stale = now.algorithms.filter((a) => loaded.get(a.label) !== state(a));
     for (const a of stale) {
       try {
         histories.set(a.label, await ask<History>("history", { algorithm: a.label, points: 400 }));
+        loaded.set(a.label, state(a));
       } catch {
         return; // the connection's own notice tells
       }
@@ -375,6 +379,7 @@ export function overview(): View {
     update: (now, algorithm) => {
       if (now.epoch !== epoch) {
         histories.clear();
+        loaded.clear();
         epoch = now.epoch;
       }
       run = now;

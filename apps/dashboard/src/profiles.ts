@@ -181,6 +181,11 @@ export function profilesView(): View {
         draw();
       }
     } catch (error) {
+      if (algorithm === selected) {
+        known = null;
+        plane.core().clear();
+        table.show([], []);
+      }
       setText(readout, `Round ${round} cannot be shown: ${(error as Error).message}`);
     }
   });
@@ -200,7 +205,9 @@ export function profilesView(): View {
       empty.hidden = rounds.length > 0;
       setText(empty, algorithm ? `${algorithm} has no profiles: it does not use them, or its warm-up is not over.` : "No round is finished yet.");
       const round = slider.round();
-      const key = `${run.epoch}/${algorithm}/${round}`;
+      // The newest round's clients may be read later than its profiles.
+      const rows = round === rounds.at(-1) ? run.algorithms.find((a) => a.label === algorithm)?.client_rows : 0;
+      const key = `${run.epoch}/${algorithm}/${round}/${rows}`;
       if (round !== null && key !== shown) {
         shown = key;
         load({ algorithm, round });
