@@ -1,0 +1,73 @@
+// The run in a few numbers.
+import type { Run } from "./api";
+import { bytes, count, duration, h, none, percent, setText } from "./dom";
+
+function tile(name: string): { element: HTMLElement; set: (value: string, note?: string) => void } {
+  const value = h("dd", { class: "value" }, none);
+  const note = h("dd", { class: "note" });
+  return {
+    element: h("div", { class: "tile" }, h("dt", {}, name), value, note),
+    set: (text, more = "") => {
+      setText(value, text);
+      setText(note, more);
+    },
+  };
+}
+
+/** Seconds until all algorithms are done, at the pace of the last rounds. */
+function timeLeft(run: Run): number | null {
+  const planned = run.planned.rounds;
+  if (run.state !== "running" || !planned || run.algorithms.length === 0) {
+    return null;
+  }
+  const paces = run.algorithms.filter((a) => a.seconds_per_round > 0).map((a) => a.seconds_per_round);
+  if (paces.length === 0) {
+    return null;
+  }
+  const mean = paces.reduce((a, b) => a + b, 0) / paces.length;
+  const begun = run.algorithms.reduce(
+    (sum, a) => sum + (a.result ? 0 : Math.max(0, planned - a.rounds) * (a.seconds_per_round || mean)),
+    0,
+  );
+  return begun + Math.max(0, run.planned.algorithms - run.algorithms.length) * planned * mean;
+}
+
+export function tiles(): { element: HTMLElement; draw: (run: Run) => void } {
+  const tiles = {
+    rounds: tile("Rounds"),
+    left: tile("Time left"),
+    accuracy: tile("Best accuracy"),
+    clients: tile("Clients"),
+    alarms: tile("Drift alarms"),
+    refusals: tile("Refusals"),
+    traffic: tile("Traffic"),
+  };
+  const draw = (now: Run) => {
+    const done = now.algorithms.reduce((sum, a) => sum + a.rounds, 0);
+    const planned = (now.planned.rounds ?? 0) * Math.max(now.planned.algorithms, now.algorithms.length);
+    const several = Math.max(now.planned.algorithms, now.algorithms.length);
+    tiles.rounds.set(planned ? `${count(done)} / ${count(Math.max(planned, done))}` : count(done),
+                     several > 1 ? `over ${several} algorithms` : "");
+    const left = timeLeft(now);
+    const spent = now.algorithms.reduce((sum, a) => sum + a.seconds, 0);
+    tiles.left.set(now.state === "finished" ? "done" : duration(left), `${duration(spent)} so far`);
+    const best = now.algorithms
+      .filter((a) => a.best?.accuracy_after !== null && a.best !== null)
+      .sort((a, b) => (b.best?.accuracy_after ?? 0) - (a.best?.accuracy_after ?? 0))[0];
+    tiles.accuracy.set(percent(best?.best?.accuracy_after), best ? `${best.label}, round ${best.best?.round}` :
+      now.privacy.accuracy_told ? "" : "clients keep it to themselves");
+    const seen = Math.max(0, ...now.algorithms.map((a) => a.clients));
+    tiles.clients.set(count(seen), now.planned.clients && now.planned.clients > seen ? `of ${count(now.planned.clients)}` : "");
+    const alarms = now.algorithms.reduce((sum, a) => sum + a.alarms, 0);
+    const drops = now.algorithms.reduce((sum, a) => sum + a.drops, 0);
+    const before = now.algorithms.reduce((sum, a) => sum + a.alarms_so_far, 0);
+    tiles.alarms.set(`${count(alarms)} now`, `${count(before)} so far`);
+    tiles.refusals.set(count(drops), "dropped out or refused");
+    tiles.traffic.set(
+      bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up + a.bytes_down, 0)),
+      `${bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up, 0))} up`,
+    );
+  };
+
+  return { element: h("dl", { class: "tiles wide" }, ...Object.values(tiles).map((t) => t.element)), draw };
+}
