@@ -82,7 +82,7 @@ ClientEntry parse_entry(const std::vector<std::string_view>& words, const std::s
   require(is_fingerprint(words[2]), ErrorCode::invalid_data,
           "{}: a fingerprint must be 64 lower-case hex digits, got {}", where, words[2]);
   require(words.size() == 3 || words[3] == kRevoked, ErrorCode::invalid_data,
-          "{}: the only word after a fingerprint is revoked, got {}", where, words[3]);
+          "{}: the only word after a fingerprint is revoked, got {}", where, words.back());
   return {*id, std::string(words[1]), std::string(words[2]), words.size() == 4};
 }
 

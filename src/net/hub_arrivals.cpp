@@ -125,8 +125,8 @@ void Hub::left(Session& session) {
     if (found != sessions_.end() && found->second.get() == &session) {
       sessions_.erase(found);
     }
+    changed_.notify_all();  // still locked: whoever sees that the last one left may end the hub
   }
-  changed_.notify_all();
 }
 
 void Hub::refused(v1::Reason reason) {
