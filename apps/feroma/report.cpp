@@ -145,8 +145,7 @@ void add_report_command(CLI::App& app) {
       ->option_text("paper");
   command->add_option("--table", arguments->study.tables, "One table of the paper, may be repeated; --list-tables")
       ->option_text("NAME")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   command->add_flag("--list-tables", arguments->list_tables, "Print the names of the paper's tables");
   command->add_option("--versus", arguments->study.versus, "Test the others against this algorithm (default: the best)")
       ->option_text("LABEL");

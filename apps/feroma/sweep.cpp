@@ -197,11 +197,13 @@ void add_sweep_command(CLI::App& app) {
   command->add_option("SWEEP", arguments->file, "Sweep file (docs/sweeps.md)")->required();
   command->add_option("--seeds", arguments->changes.seeds, "Seeds instead of the file's, e.g. --seeds 42,43")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--algorithms", arguments->changes.algorithms,
                    "Labels instead of the file's, e.g. --algorithms feroma-auto,fedavg; all for every one")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       ->add_option("--set", arguments->changes.overrides,
                    "Override a key in every cell, e.g. --set scenario.rounds=5 (repeatable)")

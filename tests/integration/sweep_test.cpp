@@ -78,6 +78,14 @@ TEST_F(SweepCli, DryRunRunsNothing) {
   EXPECT_TRUE(contains(half.output, "2 cells, 1 done, 1 to run")) << half.output;
 }
 
+TEST_F(SweepCli, ListsOfSeedsAndAlgorithmsMayStandBeforeTheFile) {
+  for (const char* list : {"--seeds 7,8 ", "--algorithms fedprox,fedavg "}) {
+    const Result dry = feroma_cli("sweep --dry-run " + std::string(list) + path("grid.toml"));
+    EXPECT_EQ(dry.exit_code, 0) << list;
+    EXPECT_TRUE(contains(dry.output, "4 cells")) << dry.output;
+  }
+}
+
 TEST_F(SweepCli, JsonTellsWhatBecameOfEveryCell) {
   const Result done = feroma_cli(sweep("--format json --set scenario.clients=3"));
   ASSERT_EQ(done.exit_code, 0);
