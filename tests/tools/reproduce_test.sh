@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # scripts/reproduce: which tables it knows, what it asks of the program, and what it says at the end. Nothing is run.
-#   reproduce_test.sh REPOSITORY
+#   reproduce_test.sh REPOSITORY FEROMA
 set -euo pipefail
 cd "$1"
+readonly program=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -14,10 +15,11 @@ expect() { # expect WHAT TEXT PART: TEXT must hold PART
   fi
 }
 
-# A program that writes down what it is asked for.
-cat > "$scratch/feroma" << 'PROGRAM'
+# A program that writes down what it is asked for, and knows the paper's tables.
+cat > "$scratch/feroma" << PROGRAM
 #!/usr/bin/env bash
-echo "asked: $*"
+[[ \$* == 'report --list-tables' ]] && exec "$program" "\$@"
+echo "asked: \$*"
 PROGRAM
 chmod +x "$scratch/feroma"
 reproduce() { FEROMA="$scratch/feroma" scripts/reproduce "$@" 2>&1; }
@@ -46,7 +48,38 @@ expect 'the end of a run' "$said" "feroma report --table main_table_2 runs/paper
 said=$(reproduce main_table_2 --seeds '' --algorithms '' --out "$scratch/out" --dry-run)
 expect 'a dry run' "$said" "--out $scratch/out --resume --dry-run"
 [[ $said != *'report --table'* ]] || { echo 'reproduce_test: a dry run has nothing to see' >&2; failures=$((failures + 1)); }
+said=$(reproduce eps_R1 --out "$scratch/out" --dry-run)
+expect 'a dry run of requirements' "$said" "would measure: $scratch/out/requirements.json"
+[[ ! -e $scratch/out ]] || { echo 'reproduce_test: a dry run writes nothing' >&2; failures=$((failures + 1)); }
 said=$(reproduce eps_R1 --out "$scratch/out")
 expect 'requirements' "$said" "report --table eps_R1 $scratch/out"
 expect 'the file of requirements' "$(cat "$scratch/out/requirements.json")" 'asked: bench --requirements --format json'
+
+# What the real program makes of it: later sweeps take the folder, and the printed commands are such as it can read.
+mkdir "$scratch/table" "$scratch/empty"
+printf "[dataset]\nkind = 'csv'\nfile = 'rows.csv'\nlabel_column = 'y'\n" > "$scratch/table/dataset.toml"
+{ echo x,y; for i in {0..59}; do echo "$((i % 7)),$((i % 2))"; done; } > "$scratch/table/rows.csv"
+cat > "$scratch/base.toml" << BASE
+[scenario]
+dataset = '$scratch/table'
+shift = 'iid'
+drift_mode = 'static'
+clients = 2
+rounds = 1
+drifts = 1
+[training]
+model = 'mlp'
+[[algorithm]]
+name = 'fedavg'
+BASE
+printf "[sweep]\nbase = 'base.toml'\n" > "$scratch/grid.toml"
+said=$("$program" sweep "$scratch/grid.toml" --out "$scratch/out" --resume 2>&1) || true
+expect 'a sweep in the folder of requirements' "$said" "results: $scratch/out/results.db"
+for name in main_table_2 warmup_length; do
+  said=$(reproduce "$name" --out "$scratch/empty")
+  read -ra words <<< "${said##*"see it with: $scratch/feroma "}"
+  said=$("$program" "${words[@]}" 2>&1) || true
+  expect "feroma ${words[*]}" "$said" "$scratch/empty: holds no run"
+done
+expect 'a figure that is no table' "${words[*]}" "report $scratch/empty --html $scratch/empty/report.html"
 [[ $failures -eq 0 ]] || exit 1
