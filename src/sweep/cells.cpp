@@ -316,10 +316,19 @@ class Expansion {
 
 }  // namespace
 
+std::string cell_hash(Settings resolved) {
+  for (const char* place : {"scenario.data_dir", "privacy.ledger"}) {
+    resolved.erase(place);
+  }
+  const std::string text = to_toml(resolved);
+  return sha256(std::as_bytes(std::span(text)));
+}
+
 SweepCell make_cell(Experiment experiment, std::string point) {
   SweepCell cell;
-  cell.config = to_toml(experiment.resolved());
-  cell.hash = sha256(std::as_bytes(std::span(cell.config)));
+  const Settings resolved = experiment.resolved();
+  cell.config = to_toml(resolved);
+  cell.hash = cell_hash(resolved);
   cell.key = cell.hash.substr(0, kKeyDigits);
   cell.point = std::move(point);
   cell.experiment = std::move(experiment);

@@ -39,21 +39,15 @@ bool is_key(std::string_view name) {
   return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Whether a config is the one that a key stands for.
-bool belongs(const std::string& config, const std::string& key) {
-  return sha256(std::as_bytes(std::span(config))).starts_with(key);
-}
-
 /// Reads what a run directory has; it is the cell's own only if its config says so.
 void read_run(const fs::path& folder, CellRecord& cell) {
   const std::optional<RunTimes> times = run_times(folder);
   if (!times) {
     return;
   }
-  const std::string config = read_text(folder / "config.toml");
-  require(belongs(config, cell.key), ErrorCode::invalid_data,
+  cell.config = load_settings(folder / "config.toml");
+  require(cell_hash(cell.config).starts_with(cell.key), ErrorCode::invalid_data,
           "{}: config.toml must be the one that the folder is named after, and it is not", folder.string());
-  cell.config = parse_settings(config, (folder / "config.toml").string());
   cell.times = *times;
   cell.state = CellState::interrupted;
   if (times->ended) {

@@ -17,6 +17,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Goes on with a run that is there. One that was begun with its data elsewhere starts anew: a checkpoint holds for the
+/// very config.
+Existing how_to_begin(const std::filesystem::path& folder, const SweepCell& cell) {
+  if (!run_times(folder)) {
+    return Existing::refuse;
+  }
+  const Settings begun = load_settings(folder / "config.toml");
+  return to_toml(begun) != cell.config && cell_hash(begun) == cell.hash ? Existing::overwrite : Existing::resume;
+}
+
 /// The cells of one call: who is under way, what is done, what is known of the rest.
 class Work {
  public:
@@ -160,7 +170,7 @@ class Work {
     try {
       RunOptions run;
       run.out = cell_folder(options_.out, cell.key);
-      run.existing = run_times(run.out) ? Existing::resume : Existing::refuse;
+      run.existing = how_to_begin(run.out, cell);
       run.threads = plan_.threads;
       run.datasets = &datasets_;
       run.observer.started = [&](const std::string&, int finished, int rounds) {

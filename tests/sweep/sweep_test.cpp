@@ -129,6 +129,15 @@ TEST_F(RunSweep, AnInterruptedCellGoesOnToTheSameBits) {
   EXPECT_TRUE(holds(read_text(cell_folder(out(), grid.cells[0].key) / "events.jsonl"), "run_resumed"));
 }
 
+TEST_F(RunSweep, AnInterruptedCellWhoseDataMovedBeginsAnew) {
+  const std::string text = "[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n";
+  const SweepCell begun = sweep(text).cells[0];
+  { const RunDirectory left(cell_folder(out(), begun.key), Existing::refuse, begun.experiment, 1); }
+  const Sweep moved = sweep(text, {.seeds = {}, .algorithms = {}, .overrides = {"scenario.data_dir=/elsewhere"}});
+  EXPECT_EQ(run(moved, resumed())[0].state, CellState::done);
+  EXPECT_EQ(read_text(cell_folder(out(), begun.key) / "config.toml"), moved.cells[0].config);
+}
+
 TEST_F(RunSweep, ADamagedCellIsMadeAnewOrNamed) {
   const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
   run(grid);

@@ -11,8 +11,8 @@ namespace feroma {
 
 /// One run of a sweep: a scenario, an algorithm and a seed.
 struct SweepCell {
-  std::string key;        ///< the first 16 digits of the hash of the resolved config; names its folder
-  std::string hash;       ///< all 64 of them
+  std::string key;        ///< the first 16 digits of its hash; names its folder
+  std::string hash;       ///< cell_hash of the resolved config
   std::string point;      ///< where in the grid it lies, for people: "mnist-px scenario.level=low"
   Experiment experiment;  ///< with this one algorithm
   std::string config;     ///< resolved, as config.toml has it
@@ -37,6 +37,9 @@ struct SweepChanges {
 /// Reads a sweep file and makes its cells; all mistakes, in it and in the cells, are reported in one invalid_config
 /// error.
 [[nodiscard]] Sweep read_sweep(const std::filesystem::path& file, const SweepChanges& changes = {});
+
+/// The hash of a resolved config. Where data and ledgers lie is no part of it: a cell is the same in another folder.
+[[nodiscard]] std::string cell_hash(Settings resolved);
 
 /// The cell of an experiment with one algorithm.
 [[nodiscard]] SweepCell make_cell(Experiment experiment, std::string point);
