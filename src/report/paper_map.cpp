@@ -148,8 +148,11 @@ void add_variant(const PublishedFigure& figure, PaperCell& cell) {
     cell.run.push_back({"privacy.mode", "off"});
   }
   if (variant.starts_with("unseen=")) {
-    cell.run.push_back(exactly("scenario.unseen_rate", number_after(variant, "unseen=")));
-    cell.run.push_back({"scenario.unseen_from", "bank"});
+    const std::string rate = number_after(variant, "unseen=");
+    cell.run.push_back(exactly("scenario.unseen_rate", rate));
+    if (rate != "0") {  // whence nobody comes is no matter
+      cell.run.push_back({"scenario.unseen_from", "bank"});
+    }
   } else {
     cell.run.push_back({"scenario.unseen_rate", "0"});
   }

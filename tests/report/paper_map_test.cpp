@@ -116,6 +116,9 @@ TEST(PaperMap, VariantsAskForTheirSettings) {
   EXPECT_EQ(condition(distance.keys, "assign.metric"), "cosine");
   const PaperCell unseen = detail::cells_of(figure("unseen", "Feroma", "medium", "", "unseen=20%"))[0];
   EXPECT_EQ(condition(unseen.run, "scenario.unseen_rate"), "0.2");
+  EXPECT_EQ(condition(unseen.run, "scenario.unseen_from"), "bank");
+  const PaperCell seen = detail::cells_of(figure("unseen", "Feroma", "medium", "", "unseen=0%"))[0];
+  EXPECT_EQ(condition(seen.run, "scenario.unseen_from"), "no condition") << "cells of the main tables stand there too";
   const PaperCell budget = detail::cells_of(figure("dp_px_py", "Feroma", "low", "10/20", "epsilon=5"))[0];
   EXPECT_EQ(condition(budget.run, "privacy.epsilon_total"), "5");
   EXPECT_TRUE(std::any_of(budget.run.begin(), budget.run.end(), [](const Condition& one) {

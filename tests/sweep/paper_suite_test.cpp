@@ -107,6 +107,22 @@ TEST(PaperSuite, TheTablesOfADatasetShareTheirCells) {
     EXPECT_TRUE(keys.contains(cell.key)) << cell.point;
   }
   EXPECT_EQ(keys.size(), 144U);
+  for (const SweepCell& cell : sweep_of("unseen").cells) {
+    const bool seen = cell.experiment.scenario.unseen_rate == 0 && cell.algorithm().label != "feroma-closed";
+    EXPECT_EQ(keys.contains(cell.key), seen) << cell.point;
+  }
+}
+
+TEST(PaperSuite, NoWorkIsDoneTwiceUnderAnotherLabel) {
+  std::map<std::string, std::string> labels;
+  for (const fs::path& file : suite()) {
+    for (const SweepCell& cell : read_sweep(file, {.seeds = {}, .algorithms = {"all"}, .overrides = {}}).cells) {
+      Settings settings = cell.experiment.resolved();
+      settings.erase("algorithm.0.label");
+      const auto [found, is_new] = labels.emplace(cell_hash(settings), cell.algorithm().label);
+      EXPECT_EQ(found->second, cell.algorithm().label) << file << " " << cell.point;
+    }
+  }
 }
 
 TEST(PaperSuite, VariesWhatItsTablesVary) {
