@@ -149,27 +149,50 @@ std::set<std::string> differing_keys(const std::vector<const Settings*>& all) {
   return keys;
 }
 
-/// Where one label stands for several configs, what differs is put behind it.
+/// A config of an algorithm, and how many results have it.
+struct ConfigUse {
+  const Settings* config = nullptr;
+  std::size_t results = 0;
+};
+
+std::vector<ConfigUse> configs_of(const std::vector<OurResult*>& results) {
+  std::map<std::string, ConfigUse> distinct;
+  for (const OurResult* result : results) {
+    std::string text;
+    for (const auto& [key, setting] : result->algorithm) {
+      text += key + "=" + to_string(setting.value) + "\n";
+    }
+    ConfigUse& use = distinct.try_emplace(std::move(text), ConfigUse{&result->algorithm, 0}).first->second;
+    use.results += 1;
+  }
+  std::vector<ConfigUse> uses;
+  for (const auto& [text, use] : distinct) {
+    uses.push_back(use);
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const ConfigUse& a, const ConfigUse& b) { return a.results > b.results; });
+  return uses;
+}
+
+/// Where one label stands for several configs, what differs is put behind it. The config that most results have keeps
+/// the bare label, so that one odd run does not rename all the others.
 void tell_labels_apart(std::vector<OurResult>& results) {
   std::map<std::string, std::vector<OurResult*>> by_label;
   for (OurResult& result : results) {
     by_label[result.label].push_back(&result);
   }
   for (const auto& [label, same] : by_label) {
-    std::map<std::string, const Settings*> distinct;
-    for (const OurResult* result : same) {
-      std::string text;
-      for (const auto& [key, setting] : result->algorithm) {
-        text += key + "=" + to_string(setting.value) + "\n";
-      }
-      distinct.emplace(std::move(text), &result->algorithm);
-    }
+    const std::vector<ConfigUse> uses = configs_of(same);
     std::vector<const Settings*> configs;
-    for (const auto& [text, config] : distinct) {
-      configs.push_back(config);
+    for (const ConfigUse& use : uses) {
+      configs.push_back(use.config);
     }
+    const bool has_usual = uses.size() == 1 || uses[0].results > uses[1].results;
     const std::set<std::string> keys = differing_keys(configs);
     for (OurResult* result : same) {
+      if (has_usual && differing_keys({configs[0], &result->algorithm}).empty()) {
+        continue;
+      }
       std::string differences;
       for (const std::string& key : keys) {
         const auto found = result->algorithm.find(key);

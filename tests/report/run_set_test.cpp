@@ -91,6 +91,23 @@ TEST(OurResults, OneLabelWithTwoConfigsIsToldApart) {
   EXPECT_EQ(results[1].label, "fedavg (momentum_reset=round)");
 }
 
+TEST(OurResults, OneOddRunDoesNotRenameTheOthers) {
+  const TempFolder folder;
+  for (const int drifts : {5, 10, 20}) {
+    const std::string name = fmt::format("{}", drifts);
+    write_cell(folder / name, {.drifts = drifts}, {sample_result("fedavg", 70)});
+    const std::string config = read_text(folder / (name + "/config.toml"));
+    write_file_atomically(folder / (name + "/config.toml"),
+                          config + fmt::format("momentum_reset = \"{}\"\n", drifts == 20 ? "round" : "epoch"));
+  }
+  std::vector<std::string> notes;
+  const std::vector<OurResult> results = results_of(runs_in(folder.path()), notes);
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(results[0].label, "fedavg");
+  EXPECT_EQ(results[1].label, "fedavg (momentum_reset=round)") << "of folder 20, after 10";
+  EXPECT_EQ(results[2].label, "fedavg");
+}
+
 TEST(OurResults, TheSameConfigAndSeedTwiceCountsOnceAndIsNoted) {
   const TempFolder folder;
   write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
