@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "feroma/core/error.h"
@@ -55,7 +56,8 @@ constexpr std::array<std::pair<std::string_view, Pair>, 4> kDistances{{{"E.C.", 
                                                                        {"C.C.", {"cosine", "cosine"}}}};
 
 /// What every experiment of the paper has in common, unless its table says otherwise.
-constexpr std::array<Pair, 11> kCommon{{{"scenario.participation", "1"},
+constexpr std::array<Pair, 12> kCommon{{{"scenario.participation", "1"},
+                                        {"scenario.few_labels", "20"},
                                         {"scenario.samples_per_client", "0"},
                                         {"scenario.samples_per_stage", "0"},
                                         {"scenario.first_classes", "0"},
@@ -66,6 +68,9 @@ constexpr std::array<Pair, 11> kCommon{{{"scenario.participation", "1"},
                                         {"training.batch_size", "64"},
                                         {"training.learning_rate", "0.005"},
                                         {"training.momentum", "0.9"}}};
+
+/// Datasets on which all of the paper's experiments have LeNet-5; of the others it does not say, or has another.
+constexpr std::array<std::string_view, 3> kLeNetData{"MNIST", "FMNIST", "CIFAR-10"};
 
 /// Name or beginning of a name, title, row fields, column fields.
 struct LayoutRule {
@@ -221,6 +226,9 @@ PaperCell cell_of(const PublishedFigure& figure, std::string_view shift, std::st
   for (const auto& [key, value] : kCommon) {
     cell.run.push_back({std::string(key), std::string(value)});
   }
+  if (std::find(kLeNetData.begin(), kLeNetData.end(), figure.dataset) != kLeNetData.end()) {
+    cell.run.push_back({"training.model", "lenet5"});
+  }
   add_variant(figure, cell);
   return cell;
 }
@@ -249,6 +257,15 @@ std::vector<std::string_view> drifts_of(const PublishedFigure& figure) {
   }
   // The tables of client numbers repeat the column 10/20 of the main ones.
   return {figure.table.starts_with("n_client_") ? std::string_view("10/20") : std::string_view(figure.drift)};
+}
+
+/// The level and the drift that stand where a swapped heading has the others.
+std::pair<std::string_view, std::string_view> swapped(std::string_view level, std::string_view drift) {
+  const auto row = std::find(kLevels.begin(), kLevels.end(), level) - kLevels.begin();
+  const auto column = std::find(kDrifts.begin(), kDrifts.end(), drift) - kDrifts.begin();
+  require(row < std::ssize(kLevels) && column < std::ssize(kDrifts), ErrorCode::invalid_data,
+          "[report] a table of distances must have a level and a drift, got \"{}\" and \"{}\"", level, drift);
+  return {kLevels[static_cast<std::size_t>(column)], kDrifts[static_cast<std::size_t>(row)]};
 }
 
 }  // namespace
@@ -285,12 +302,16 @@ bool PaperCell::met_by(const RunEntry& entry, const OurResult& result) const {
   return result.result.algorithm == algorithm && all(run, entry.config) && all(keys, result.algorithm);
 }
 
+bool headings_are_swapped(std::string_view table) { return table.starts_with("dft_"); }
+
 std::vector<PaperCell> cells_of(const PublishedFigure& figure) {
   std::vector<PaperCell> cells;
   for (const std::string_view shift : shifts_of(figure)) {
     for (const std::string_view level : levels_of(figure)) {
       for (const std::string_view drift : drifts_of(figure)) {
-        cells.push_back(cell_of(figure, shift, level, drift));
+        const auto [true_level, true_drift] =
+            headings_are_swapped(figure.table) ? swapped(level, drift) : std::pair(level, drift);
+        cells.push_back(cell_of(figure, shift, true_level, true_drift));
       }
     }
   }

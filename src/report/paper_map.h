@@ -34,6 +34,9 @@ struct PaperCell {
   [[nodiscard]] bool met_by(const RunEntry& run, const OurResult& result) const;
 };
 
+/// Whether a table of the paper has levels and drift counts swapped in its headings. In those of distances the C.C.
+/// rows are Feroma's of main_appe_fmnist_*, transposed.
+[[nodiscard]] bool headings_are_swapped(std::string_view table);
 /// The experiments behind a figure: one, or all that a mean is taken over.
 [[nodiscard]] std::vector<PaperCell> cells_of(const PublishedFigure& figure);
 

@@ -280,6 +280,12 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
   if (known) {
     table.notes.push_back("P(Y|X): association known on both sides");
   }
+  if (detail::headings_are_swapped(table.name)) {
+    table.notes.push_back(
+        "headings are as printed, with levels and drifts swapped: what is headed low 10/20 is medium 5/20, of ours as "
+        "of "
+        "the paper's");
+  }
   if (filler.several()) {
     table.notes.push_back("several settings of ours fit a cell; the one with the most seeds is shown");
   }

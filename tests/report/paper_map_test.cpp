@@ -126,6 +126,23 @@ TEST(PaperMap, VariantsAskForTheirSettings) {
   }));
 }
 
+TEST(PaperMap, TablesOfDistancesAreReadTheRightWayRound) {
+  // Their C.C. rows are the main tables' figures of Feroma, which tells the experiment behind each.
+  for (const std::string shift : {"px", "pxy"}) {
+    for (const char* level : {"low", "medium", "high"}) {
+      for (const char* drift : {"5/20", "10/20", "20/20"}) {
+        const PublishedFigure& one = figure("dft_" + shift, "Feroma", level, drift, "C.C.");
+        const PaperCell cell = detail::cells_of(one)[0];
+        const std::string true_drift =
+            condition(cell.run, "scenario.drifts") + "/" + condition(cell.run, "scenario.rounds");
+        EXPECT_EQ(one.mean,
+                  figure("main_appe_fmnist_" + shift, "Feroma", condition(cell.run, "scenario.level"), true_drift).mean)
+            << shift << " " << level << " " << drift;
+      }
+    }
+  }
+}
+
 TEST(PaperMap, ConditionsCompareNumbersAsNumbersAndForgiveKeysThatAreNewer) {
   const Condition rate{"training.learning_rate", "0.005"};
   EXPECT_TRUE(rate.met_by({{"training.learning_rate", {0.005, ""}}}));

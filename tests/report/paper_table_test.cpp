@@ -86,6 +86,8 @@ TEST(PaperTable, RunsWithOtherSettingsDoNotCount) {
   write_cell(folder / "liars", {.tables = "[attack]\nkind = \"sign_flip\"\n"}, {sample_result("fedavg", 70)});
   write_cell(folder / "private", {.tables = "[privacy]\nmode = \"gaussian\"\n"}, {sample_result("fedavg", 70)});
   write_cell(folder / "ten", {.clients = 10}, {sample_result("fedavg", 70)});
+  write_cell(folder / "labels", {.more = "few_labels = 5\n"}, {sample_result("fedavg", 70)});
+  write_cell(folder / "mlp", {.model = "mlp"}, {sample_result("fedavg", 70)});
   EXPECT_EQ(table_of("main_appe_mnist_px", folder).filled().first, 0U);
 }
 

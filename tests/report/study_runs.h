@@ -23,13 +23,14 @@ struct CellRun {
   std::string dataset = "mnist";
   std::string more = {};    ///< further lines of [scenario]
   std::string tables = {};  ///< further tables
+  std::string model = "lenet5";
 };
 
 inline void write_cell(const std::filesystem::path& folder, const CellRun& cell, std::vector<ResultRecord> results) {
   std::string config = fmt::format(
       "[scenario]\ndataset = \"{}\"\nshift = \"{}\"\nlevel = \"{}\"\ngenerator = \"feroma\"\ndrifts = {}\nrounds = 20\n"
-      "clients = {}\nseed = {}\n{}\n[training]\nmodel = \"lenet5\"\n{}\n",
-      cell.dataset, cell.shift, cell.level, cell.drifts, cell.clients, cell.seed, cell.more, cell.tables);
+      "clients = {}\nseed = {}\n{}\n[training]\nmodel = \"{}\"\n{}\n",
+      cell.dataset, cell.shift, cell.level, cell.drifts, cell.clients, cell.seed, cell.more, cell.model, cell.tables);
   for (ResultRecord& result : results) {
     result.seed = cell.seed;
     config += fmt::format("[[algorithm]]\nname = \"{}\"\nlabel = \"{}\"\n", result.algorithm, result.label);
