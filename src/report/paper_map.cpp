@@ -149,6 +149,7 @@ void add_variant(const PublishedFigure& figure, PaperCell& cell) {
   if (variant.starts_with("epsilon=")) {
     cell.run.push_back(exactly("privacy.epsilon_total", number_after(variant, "epsilon=")));
     cell.run.push_back({"privacy.mode", "off", Condition::Rule::differs, true});
+    cell.told_apart_by = "privacy.mode";  // budgets mean different things by mode
   } else {
     cell.run.push_back({"privacy.mode", "off"});
   }
@@ -299,7 +300,16 @@ bool PaperCell::met_by(const RunEntry& entry, const OurResult& result) const {
     return std::all_of(conditions.begin(), conditions.end(),
                        [&](const Condition& condition) { return condition.met_by(settings); });
   };
-  return result.result.algorithm == algorithm && all(run, entry.config) && all(keys, result.algorithm);
+  const auto published = [&result](const Pair& method) { return method.second == result.result.algorithm; };
+  const bool wanted = algorithm.empty() ? std::none_of(kMethods.begin(), kMethods.end(), published)
+                                        : result.result.algorithm == algorithm;
+  return wanted && all(run, entry.config) && all(keys, result.algorithm);
+}
+
+bool PaperCell::is_variant(const OurResult& result) const {
+  return std::any_of(result.altered.begin(), result.altered.end(), [this](const std::string& altered) {
+    return std::none_of(keys.begin(), keys.end(), [&](const Condition& asked) { return asked.key == altered; });
+  });
 }
 
 bool headings_are_swapped(std::string_view table) { return table.starts_with("dft_"); }
@@ -313,6 +323,31 @@ std::vector<PaperCell> cells_of(const PublishedFigure& figure) {
             headings_are_swapped(figure.table) ? swapped(level, drift) : std::pair(level, drift);
         cells.push_back(cell_of(figure, shift, true_level, true_drift));
       }
+    }
+  }
+  return cells;
+}
+
+std::vector<PaperCell> cells_of_others(const PublishedFigure& figure) {
+  if (!figure.table.starts_with("main_table_") && !figure.table.starts_with("main_appe_")) {
+    return {};
+  }
+  std::vector<PaperCell> cells = cells_of(figure);
+  for (PaperCell& cell : cells) {
+    cell.algorithm.clear();
+  }
+  return cells;
+}
+
+std::vector<PaperCell> cells_on_other_data(const PublishedFigure& figure) {
+  if (!figure.table.starts_with("dft_") && figure.table != "3x1_table") {
+    return {};
+  }
+  std::vector<PaperCell> cells = cells_of(figure);
+  for (PaperCell& cell : cells) {
+    cell.told_apart_by = "scenario.dataset";
+    for (Condition& condition : cell.run) {
+      condition.rule = condition.key == cell.told_apart_by ? Condition::Rule::differs : condition.rule;
     }
   }
   return cells;

@@ -26,12 +26,15 @@ enum class Pick { accuracy, known, few_label, log2_seconds };
 
 /// One experiment of ours that a published figure is about.
 struct PaperCell {
-  std::string algorithm;
+  std::string algorithm;  ///< empty: any that the paper does not have
   std::vector<Condition> run;
   std::vector<Condition> keys;  ///< of the algorithm
   Pick figure = Pick::accuracy;
+  std::string told_apart_by = {};  ///< a key of the run whose value is put behind our label; empty: none
 
   [[nodiscard]] bool met_by(const RunEntry& run, const OurResult& result) const;
+  /// Whether a result that meets it is of a variant that the cell does not ask for.
+  [[nodiscard]] bool is_variant(const OurResult& result) const;
 };
 
 /// Whether a table of the paper has levels and drift counts swapped in its headings. In those of distances the C.C.
@@ -39,6 +42,11 @@ struct PaperCell {
 [[nodiscard]] bool headings_are_swapped(std::string_view table);
 /// The experiments behind a figure: one, or all that a mean is taken over.
 [[nodiscard]] std::vector<PaperCell> cells_of(const PublishedFigure& figure);
+
+/// The same experiments of algorithms that the paper does not have, in tables of which it is of interest; else empty.
+[[nodiscard]] std::vector<PaperCell> cells_of_others(const PublishedFigure& figure);
+/// The same experiments on other datasets, in tables that show what hardly depends on them; else empty.
+[[nodiscard]] std::vector<PaperCell> cells_on_other_data(const PublishedFigure& figure);
 
 /// How a table is laid out.
 struct PaperLayout {

@@ -1,6 +1,7 @@
 #include "feroma/report/paper_table.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -61,25 +62,6 @@ PaperColumn column_for(const PublishedFigure& figure, const std::string& title) 
 /// Figures of a cell, by label and setting: one value per seed.
 using Found = std::map<std::string, std::map<std::string, std::vector<double>>>;
 
-Found find(const PaperCell& cell, const RunSet& set, const std::vector<OurResult>& results, bool by_mode) {
-  Found found;
-  for (const OurResult& result : results) {
-    const RunEntry& run = set.runs[result.run];
-    if (!cell.met_by(run, result)) {
-      continue;
-    }
-    std::string label = result.label;
-    if (by_mode) {  // budgets mean different things by mode
-      label += fmt::format(" [{}]", plain_text(run.config.at("privacy.mode").value));
-    }
-    std::vector<double>& values = found[label][result.setting];
-    if (const std::optional<double> value = detail::pick(cell.figure, result.result)) {
-      values.push_back(*value);
-    }
-  }
-  return found;
-}
-
 /// Of several settings that fit a cell, the one with the most seeds.
 const std::vector<double>& fullest(const std::map<std::string, std::vector<double>>& settings) {
   return std::max_element(settings.begin(), settings.end(),
@@ -92,12 +74,11 @@ class Filler {
   Filler(const RunSet& set, const std::vector<OurResult>& results, const std::vector<PublishedFigure>& published)
       : set_(set), results_(results), published_(published) {}
 
-  /// Our labels that have at least one of the experiments behind a figure, each with its value.
-  std::map<std::string, PaperValue> fill(const PublishedFigure& figure) {
-    const std::vector<PaperCell> cells = detail::cells_of(figure);
+  /// Our labels that have at least one of the experiments, each with its value beside the published one.
+  std::map<std::string, PaperValue> fill(const std::vector<PaperCell>& cells, const PaperValue& beside) {
     std::map<std::string, std::vector<MeanDeviation>> spreads;
     for (const PaperCell& cell : cells) {
-      for (const auto& [label, settings] : find(cell, set_, results_, figure.variant.starts_with("epsilon="))) {
+      for (const auto& [label, settings] : find(cell)) {
         several_ = several_ || settings.size() > 1;
         const std::optional<MeanDeviation> spread = mean_and_deviation(fullest(settings));
         spreads[label];
@@ -108,7 +89,7 @@ class Filler {
     }
     std::map<std::string, PaperValue> values;
     for (const auto& [label, found] : spreads) {
-      values[label] = mean_of(found, theirs(figure, cells.size()));
+      values[label] = mean_of(found, beside);
     }
     return values;
   }
@@ -137,8 +118,33 @@ class Filler {
   }
 
   [[nodiscard]] bool several() const { return several_; }
+  /// Labels of runs that would fit but for keys that they change in their preset.
+  [[nodiscard]] const std::set<std::string>& variants() const { return variants_; }
 
  private:
+  Found find(const PaperCell& cell) {
+    Found found;
+    for (const OurResult& result : results_) {
+      const RunEntry& run = set_.runs[result.run];
+      if (!cell.met_by(run, result)) {
+        continue;
+      }
+      if (cell.is_variant(result)) {
+        variants_.insert(result.label);
+        continue;
+      }
+      std::string label = result.label;
+      if (!cell.told_apart_by.empty()) {
+        label += fmt::format(" [{}]", plain_text(run.config.at(cell.told_apart_by).value));
+      }
+      std::vector<double>& values = found[label][result.setting];
+      if (const std::optional<double> value = detail::pick(cell.figure, result.result)) {
+        values.push_back(*value);
+      }
+    }
+    return found;
+  }
+
   /// A mean over cells stands only where all of them are there; its spread is taken as the paper does, the root of the
   /// mean squared spread of the cells.
   static PaperValue mean_of(const std::vector<MeanDeviation>& found, PaperValue value) {
@@ -169,6 +175,7 @@ class Filler {
   const std::vector<OurResult>& results_;
   const std::vector<PublishedFigure>& published_;
   bool several_ = false;
+  std::set<std::string> variants_;
 };
 
 /// A table's figures by row and column, in the paper's order.
@@ -195,30 +202,63 @@ Grid grid_of(const std::string& name, const PaperLayout& layout, const std::vect
   return grid;
 }
 
-void fill_cells(const Grid& grid, Filler& filler, PaperTable& table) {
-  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
-    std::map<std::string, std::vector<PaperValue>> by_label;
-    std::vector<PaperValue> without(grid.columns.size());
-    for (std::size_t c = 0; c < grid.columns.size(); ++c) {
-      const auto figure = grid.figures.find({r, c});
-      if (figure == grid.figures.end()) {
-        continue;  // the paper has no such figure: "N/A" there
-      }
-      without[c] = filler.theirs(*figure->second, detail::cells_of(*figure->second).size());
-      for (const auto& [label, value] : filler.fill(*figure->second)) {
-        by_label.try_emplace(label, std::vector<PaperValue>(grid.columns.size())).first->second[c] = value;
-      }
+/// Values of our labels in one row, by column.
+class RowsByLabel {
+ public:
+  explicit RowsByLabel(std::size_t columns) : columns_(columns) {}
+
+  void add(std::size_t column, const std::map<std::string, PaperValue>& values) {
+    for (const auto& [label, value] : values) {
+      rows_.try_emplace(label, std::vector<PaperValue>(columns_)).first->second[column] = value;
     }
-    for (auto& [label, values] : by_label) {
+  }
+
+  /// Moves the rows to a table; where a label has nothing, `without` stands.
+  void append_to(PaperTable& table, const std::string& name, const std::vector<PaperValue>& without) {
+    for (auto& [label, values] : rows_) {
       for (std::size_t c = 0; c < values.size(); ++c) {
         values[c] = values[c].figure == nullptr ? without[c] : values[c];
       }
-      table.rows.push_back({grid.rows[r], label, std::move(values)});
+      table.rows.push_back({name, label, std::move(values)});
     }
-    if (by_label.empty()) {
+  }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+
+ private:
+  std::size_t columns_;
+  std::map<std::string, std::vector<PaperValue>> rows_;
+};
+
+void fill_cells(const Grid& grid, Filler& filler, PaperTable& table) {
+  RowsByLabel others(grid.columns.size());
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    RowsByLabel rows(grid.columns.size());
+    std::vector<PaperValue> without(grid.columns.size());
+    for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+      const auto found = grid.figures.find({r, c});
+      if (found == grid.figures.end()) {
+        continue;  // the paper has no such figure: "N/A" there
+      }
+      const PublishedFigure& figure = *found->second;
+      const std::vector<PaperCell> cells = detail::cells_of(figure);
+      without[c] = filler.theirs(figure, cells.size());
+      rows.add(c, filler.fill(cells, without[c]));
+      PaperValue elsewhere = without[c];
+      elsewhere.same_data = false;
+      rows.add(c, filler.fill(detail::cells_on_other_data(figure), elsewhere));
+      if (figure.method == "Feroma") {
+        PaperValue alone;
+        alone.figure = &figure;
+        alone.cells_needed = cells.size();
+        others.add(c, filler.fill(detail::cells_of_others(figure), alone));
+      }
+    }
+    rows.append_to(table, grid.rows[r], without);
+    if (rows.empty()) {
       table.rows.push_back({grid.rows[r], "", std::move(without)});
     }
   }
+  others.append_to(table, kNotPublished, std::vector<PaperValue>(grid.columns.size()));
 }
 
 /// Requirement R1 is measured by `feroma bench`, not by runs.
@@ -258,9 +298,13 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
   const bool mean = first.shift == "all";
   bool anew = false;
   bool known = false;
+  bool elsewhere = false;
+  bool others = false;
   for (const PaperRow& row : table.rows) {
+    others = others || row.name == kNotPublished;
     for (const PaperValue& value : row.values) {
       anew = anew || value.printed.has_value();
+      elsewhere = elsewhere || !value.same_data;
       known = known || (value.figure != nullptr && !mean && value.figure->variant.empty() &&
                         value.figure->shift == "P(Y|X)" && value.figure->metric == "accuracy");
     }
@@ -286,6 +330,19 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
         "of "
         "the paper's");
   }
+  if (elsewhere) {
+    table.notes.push_back(fmt::format(
+        "rows with another dataset in brackets stand beside figures of {}, so no difference is taken", first.dataset));
+  }
+  if (others) {
+    table.notes.push_back(
+        "algorithms that are not published are taken as Feroma is: on P(Y|X) by few labels in means over shifts, else "
+        "with the association known");
+  }
+  if (!filler.variants().empty()) {
+    table.notes.push_back(
+        fmt::format("variants of a preset do not count here: {}", fmt::join(filler.variants(), ", ")));
+  }
   if (filler.several()) {
     table.notes.push_back("several settings of ours fit a cell; the one with the most seeds is shown");
   }
@@ -294,7 +351,7 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
 }  // namespace
 
 std::optional<double> PaperValue::difference() const {
-  return ours && published ? std::optional(*ours - *published) : std::nullopt;
+  return same_data && ours && published ? std::optional(*ours - *published) : std::nullopt;
 }
 
 std::pair<std::size_t, std::size_t> PaperTable::filled() const {

@@ -1,6 +1,7 @@
 #include "feroma/report/run_set.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -174,6 +175,33 @@ std::vector<ConfigUse> configs_of(const std::vector<OurResult*>& results) {
   return uses;
 }
 
+/// The config that most of the results have; null where two are as frequent.
+const Settings* usual_config(const std::vector<ConfigUse>& uses) {
+  const bool tied = uses.size() > 1 && uses[0].results == uses[1].results;
+  return tied ? nullptr : uses[0].config;
+}
+
+/// Finds variants of presets, such as those of an ablation. What a preset stands for is seen from the runs that go by
+/// its own name, "feroma-auto": another version of the program may have had other values.
+void find_altered_keys(std::vector<OurResult>& results) {
+  std::map<std::string, std::vector<OurResult*>> by_preset;
+  for (OurResult& result : results) {
+    const auto preset = result.algorithm.find("preset");
+    if (preset != result.algorithm.end()) {
+      by_preset[fmt::format("{}-{}", result.result.algorithm, plain_text(preset->second.value))].push_back(&result);
+    }
+  }
+  for (const auto& [name, members] : by_preset) {
+    std::vector<OurResult*> named;
+    std::copy_if(members.begin(), members.end(), std::back_inserter(named),
+                 [&name](const OurResult* result) { return result->result.label == name; });
+    const Settings* usual = named.empty() ? nullptr : usual_config(configs_of(named));
+    for (OurResult* result : members) {
+      result->altered = usual == nullptr ? std::set<std::string>() : differing_keys({usual, &result->algorithm});
+    }
+  }
+}
+
 /// Where one label stands for several configs, what differs is put behind it. The config that most results have keeps
 /// the bare label, so that one odd run does not rename all the others.
 void tell_labels_apart(std::vector<OurResult>& results) {
@@ -187,10 +215,10 @@ void tell_labels_apart(std::vector<OurResult>& results) {
     for (const ConfigUse& use : uses) {
       configs.push_back(use.config);
     }
-    const bool has_usual = uses.size() == 1 || uses[0].results > uses[1].results;
+    const Settings* usual = usual_config(uses);
     const std::set<std::string> keys = differing_keys(configs);
     for (OurResult* result : same) {
-      if (has_usual && differing_keys({configs[0], &result->algorithm}).empty()) {
+      if (usual != nullptr && differing_keys({usual, &result->algorithm}).empty()) {
         continue;
       }
       std::string differences;
@@ -234,6 +262,7 @@ std::vector<OurResult> results_of(const RunSet& set, std::vector<std::string>& n
       results.push_back({i, setting, result.label, keys_of(run.config, result.label), result});
     }
   }
+  find_altered_keys(results);
   tell_labels_apart(results);
   std::set<std::tuple<std::string, std::string, std::int64_t>> seen;
   std::vector<OurResult> kept;

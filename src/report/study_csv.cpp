@@ -37,7 +37,8 @@ std::string table_lines(const PaperTable& table) {
       const PublishedFigure& f = *value.figure;
       // The cost table has several figures of ours for one of the paper's; their columns tell them apart.
       const std::string metric = table.name == "comm_cost" ? table.columns[c].title : f.metric;
-      text += line({table.name, f.dataset, f.shift, f.level, f.drift, f.clients, f.method, f.variant, metric, row.label,
+      const std::string method = row.name == kNotPublished ? "" : f.method;
+      text += line({table.name, f.dataset, f.shift, f.level, f.drift, f.clients, method, f.variant, metric, row.label,
                     value.ours ? fmt::format("{}", value.seeds) : "0", number(value.ours), number(value.ours_std),
                     number(value.published), number(value.published_std), number(value.printed),
                     number(value.difference())});

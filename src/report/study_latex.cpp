@@ -69,7 +69,7 @@ std::string table_latex(const PaperTable& table) {
           cell(tone == detail::Tone::plain ? (difference.empty() ? "" : fmt::format("${}$", difference))
                                            : fmt::format("\\textcolor{{{}}}{{${}$}}",
                                                          tone == detail::Tone::good ? "gain" : "loss", difference));
-      any = any || value.ours.has_value();
+      any = any || value.difference().has_value();
     }
     body += ours + " \\\\\n" + theirs + " \\\\\n" + (any ? apart + " \\\\\n" : "") + "\\addlinespace\n";
   }

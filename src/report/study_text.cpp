@@ -30,7 +30,7 @@ std::string table_text(const PaperTable& table, bool colour) {
       theirs.push_back({detail::published_text(value, digits)});
       apart.push_back({detail::difference_text(value, digits), detail::tone_of(value, table.columns[c])});
       printed.push_back({value.printed ? detail::spread_text(*value.printed, std::nullopt, digits) : ""});
-      any = any || value.ours.has_value();
+      any = any || value.difference().has_value();
       anew = anew || value.printed.has_value();
     }
     rows.push_back(std::move(ours));

@@ -34,6 +34,11 @@ const PaperRow& row(const PaperTable& table, const std::string& name, const std:
   throw std::runtime_error("no row " + name + " / " + label);
 }
 
+bool has_note(const PaperTable& table, const std::string& part) {
+  return std::any_of(table.notes.begin(), table.notes.end(),
+                     [&part](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
 TEST(Published, IsWhatTheSharedFileHolds) {
   const std::filesystem::path shared = std::filesystem::path(FEROMA_SOURCE_DIR) / "../shared/paper/results.csv";
   ASSERT_EQ(published_figures().size(), 2928U);
@@ -127,8 +132,56 @@ TEST(PaperTable, OfSeveralSettingsTheOneWithMostSeedsIsShown) {
   write_cell(folder / "c", {.more = "scale_rule = \"paper\"\n"}, {sample_result("fedavg", 10)});
   const PaperTable table = table_of("main_appe_mnist_px", folder);
   EXPECT_DOUBLE_EQ(*row(table, "FedAvg", "fedavg").values[0].ours, 70);
-  EXPECT_TRUE(std::any_of(table.notes.begin(), table.notes.end(),
-                          [](const std::string& note) { return note.find("several settings") != std::string::npos; }));
+  EXPECT_TRUE(has_note(table, "several settings"));
+}
+
+TEST(PaperTable, AlgorithmsThatThePaperLacksHaveRowsOfTheirOwn) {
+  const TempFolder folder;
+  ResultRecord control = sample_result("fedavg-ft", 80);
+  control.algorithm = "fedavg-ft";
+  control.accuracy_few_label = 80.75;
+  for (const char* shift : {"covariate", "label_prior", "concept_feature", "concept_label"}) {
+    write_cell(folder / shift, {.shift = shift}, {control, sample_result("fedavg", 70)});
+  }
+  const PaperTable mean = table_of("main_table_2", folder);
+  const PaperValue& value = row(mean, kNotPublished, "fedavg-ft").values[0];
+  EXPECT_DOUBLE_EQ(*value.ours, (3 * 80 + 80.75) / 4) << "few labels, as Feroma";
+  EXPECT_FALSE(value.published);
+  EXPECT_FALSE(value.difference());
+  EXPECT_TRUE(has_note(mean, "are taken as Feroma is"));
+  EXPECT_DOUBLE_EQ(*row(table_of("main_appe_mnist_pyx", folder), kNotPublished, "fedavg-ft").values[0].ours, 81);
+  EXPECT_THROW(row(mean, kNotPublished, "fedavg"), std::runtime_error);
+}
+
+TEST(PaperTable, VariantsOfAPresetStandOnlyWhereTheyAreAskedFor) {
+  const TempFolder folder;
+  const std::string preset = "preset = \"reference\"\nprofile.subsampling = \"halves\"\nmapping.threshold = 0.0\n";
+  write_cell(folder / "plain", {.drifts = 10, .keys = preset + "profile.replicates = 3\n"},
+             {sample_result("feroma-reference", 90)});
+  write_cell(folder / "fewer", {.drifts = 10, .keys = preset + "profile.replicates = 1\n"},
+             {sample_result("feroma-m1", 80)});
+  const PaperTable main = table_of("main_appe_mnist_px", folder);
+  EXPECT_TRUE(row(main, "Feroma", "feroma-reference").values[1].ours);
+  EXPECT_THROW(row(main, "Feroma", "feroma-m1"), std::runtime_error);
+  EXPECT_TRUE(has_note(main, "variants of a preset do not count here: feroma-m1"));
+  const PaperTable ablation = table_of("stoc_mnist_px_py", folder);
+  EXPECT_TRUE(row(ablation, "M=1, threshold off", "feroma-m1").values[0].ours);
+  EXPECT_TRUE(row(ablation, "M=3, threshold off", "feroma-reference").values[0].ours);
+}
+
+TEST(PaperTable, DistancesMayBeSeenOnOtherData) {
+  const TempFolder folder;
+  const std::string keys = "mapping.metric = \"cosine\"\nassign.metric = \"cosine\"\n";
+  write_cell(folder / "mnist", {.keys = keys}, {sample_result("feroma-cc", 90)});
+  write_cell(folder / "fmnist", {.dataset = "fmnist", .keys = keys}, {sample_result("feroma-cc", 73)});
+  const PaperTable table = table_of("dft_px", folder);
+  const PaperValue& own = row(table, "C.C.", "feroma-cc").values[0];
+  EXPECT_NEAR(*own.difference(), 73 - 73.79, 1e-12);
+  const PaperValue& other = row(table, "C.C.", "feroma-cc [mnist]").values[0];
+  EXPECT_DOUBLE_EQ(*other.ours, 90);
+  EXPECT_DOUBLE_EQ(*other.published, 73.79);
+  EXPECT_FALSE(other.difference());
+  EXPECT_TRUE(has_note(table, "stand beside figures of FMNIST"));
 }
 
 TEST(PaperTable, TimesAreLogarithms) {

@@ -24,6 +24,7 @@ struct CellRun {
   std::string more = {};    ///< further lines of [scenario]
   std::string tables = {};  ///< further tables
   std::string model = "lenet5";
+  std::string keys = {};  ///< further lines of every [[algorithm]]
 };
 
 inline void write_cell(const std::filesystem::path& folder, const CellRun& cell, std::vector<ResultRecord> results) {
@@ -33,7 +34,8 @@ inline void write_cell(const std::filesystem::path& folder, const CellRun& cell,
       cell.dataset, cell.shift, cell.level, cell.drifts, cell.clients, cell.seed, cell.more, cell.model, cell.tables);
   for (ResultRecord& result : results) {
     result.seed = cell.seed;
-    config += fmt::format("[[algorithm]]\nname = \"{}\"\nlabel = \"{}\"\n", result.algorithm, result.label);
+    config +=
+        fmt::format("[[algorithm]]\nname = \"{}\"\nlabel = \"{}\"\n{}", result.algorithm, result.label, cell.keys);
   }
   make_writable_folder(folder);
   write_file_atomically(folder / "config.toml", config);

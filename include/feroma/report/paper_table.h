@@ -23,16 +23,20 @@ struct PaperValue {
   std::size_t seeds = 0;        ///< behind ours; the fewest of any cell of a mean
   std::size_t cells_found = 0;  ///< of a mean over cells
   std::size_t cells_needed = 1;
+  bool same_data = true;  ///< otherwise ours is of another dataset, and no difference is taken
 
   [[nodiscard]] std::optional<double> difference() const;
 };
 
 /// One of our algorithms in the row of a published one.
 struct PaperRow {
-  std::string name;   ///< of the paper's row
+  std::string name;   ///< of the paper's row; kNotPublished where it has none
   std::string label;  ///< ours; empty where no run of ours has any of it
   std::vector<PaperValue> values;
 };
+
+/// Names the rows of algorithms that the paper does not have.
+inline constexpr const char* kNotPublished = "not published";
 
 struct PaperColumn {
   std::string title;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ struct OurResult {
   std::string label;    ///< as in the run; with what differs behind it where one label stands for several configs
   Settings algorithm;   ///< its own keys, without "algorithm.N."
   ResultRecord result;
+  std::set<std::string> altered = {};  ///< keys in which it differs from its preset, as most runs of that name have it
 };
 
 /// Every result of the finished runs; of the same config and seed only the first. `notes` tells of the others.
