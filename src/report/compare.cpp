@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "feroma/core/error.h"
@@ -28,34 +30,72 @@ Blocks blocks_of(const RunSet& set, const std::vector<OurResult>& results) {
   return blocks;
 }
 
-/// Labels that at least half of the blocks have, so that one odd run does not empty the comparison.
-void choose_labels(const Blocks& blocks, Comparison& comparison) {
-  std::map<std::string, std::size_t> counts;
-  for (const auto& [block, values] : blocks) {
-    for (const auto& [label, value] : values) {
-      counts[label] += 1;
+bool has_all(const std::map<std::string, double>& values, const std::vector<std::string>& labels) {
+  return std::all_of(labels.begin(), labels.end(), [&](const std::string& label) { return values.contains(label); });
+}
+
+std::size_t complete_blocks(const Blocks& blocks, const std::vector<std::string>& labels) {
+  return static_cast<std::size_t>(std::count_if(
+      blocks.begin(), blocks.end(), [&labels](const auto& block) { return has_all(block.second, labels); }));
+}
+
+std::size_t blocks_with(const Blocks& blocks, const std::string& label) { return complete_blocks(blocks, {label}); }
+
+std::vector<std::string> without(std::vector<std::string> labels, const std::string& label) {
+  std::erase(labels, label);
+  return labels;
+}
+
+/// The label that costs the most complete blocks; of equals the one that has the fewest.
+std::string costliest(const Blocks& blocks, const std::vector<std::string>& labels, const std::string& keep) {
+  std::string worst;
+  std::pair<std::size_t, std::size_t> most;
+  for (const std::string& label : labels) {
+    const std::pair gain(complete_blocks(blocks, without(labels, label)), blocks.size() - blocks_with(blocks, label));
+    if (label != keep && (worst.empty() || gain > most)) {
+      worst = label;
+      most = gain;
     }
   }
-  for (const auto& [label, count] : counts) {
-    (2 * count >= blocks.size() ? comparison.labels : comparison.labels_left_out).push_back(label);
+  return worst;
+}
+
+/// Algorithms that few runs have would leave no block complete: the costliest is left out again and again, and the
+/// labels with the most values in complete blocks are taken. `keep` stays.
+void choose_labels(const Blocks& blocks, const std::string& keep, Comparison& comparison) {
+  std::vector<std::string> labels = comparison.labels;
+  std::size_t most = 0;
+  while (labels.size() >= 2) {
+    const std::size_t complete = complete_blocks(blocks, labels);
+    if (complete >= 2 && complete * labels.size() > most) {
+      most = complete * labels.size();
+      comparison.labels = labels;
+    }
+    labels = without(labels, costliest(blocks, labels, keep));
   }
 }
 
 void collect_values(const Blocks& blocks, Comparison& comparison) {
   for (const auto& [block, values] : blocks) {
-    std::vector<double> row;
-    for (const std::string& label : comparison.labels) {
-      const auto found = values.find(label);
-      if (found != values.end()) {
-        row.push_back(found->second);
-      }
-    }
-    if (row.size() == comparison.labels.size()) {
-      comparison.blocks.push_back(std::move(row));
-    } else {
+    if (!has_all(values, comparison.labels)) {
       comparison.left_out += 1;
+      continue;
+    }
+    std::vector<double>& row = comparison.blocks.emplace_back();
+    for (const std::string& label : comparison.labels) {
+      row.push_back(values.at(label));
     }
   }
+}
+
+std::vector<std::string> labels_of(const Blocks& blocks) {
+  std::set<std::string> labels;
+  for (const auto& [block, values] : blocks) {
+    for (const auto& [label, value] : values) {
+      labels.insert(label);
+    }
+  }
+  return {labels.begin(), labels.end()};
 }
 
 /// Labels, columns and mean ranks in the order of the ranks.
@@ -109,19 +149,25 @@ void test_pairs(std::size_t reference, Comparison& comparison) {
 }  // namespace
 
 std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult>& results,
-                                  const std::string& reference) {
+                                  const std::string& reference, std::vector<std::string>& notes) {
   const Blocks blocks = blocks_of(set, results);
   Comparison comparison;
-  choose_labels(blocks, comparison);
-  if (!reference.empty()) {
-    const std::string near = nearest_name(reference, comparison.labels);
-    require(std::find(comparison.labels.begin(), comparison.labels.end(), reference) != comparison.labels.end(),
-            ErrorCode::invalid_config, "--versus {}: must be an algorithm of these runs{}", reference,
-            near.empty() ? "" : fmt::format(", did you mean {}?", near));
-  }
+  const std::vector<std::string> all = labels_of(blocks);
+  comparison.labels = all;
+  const std::string near = nearest_name(reference, all);
+  require(reference.empty() || std::find(all.begin(), all.end(), reference) != all.end(), ErrorCode::invalid_config,
+          "--versus {}: must be an algorithm of these runs{}", reference,
+          near.empty() ? "" : fmt::format(", did you mean {}?", near));
+  choose_labels(blocks, reference, comparison);
+  std::set_difference(all.begin(), all.end(), comparison.labels.begin(), comparison.labels.end(),
+                      std::back_inserter(comparison.labels_left_out));
   collect_values(blocks, comparison);
   const std::optional<FriedmanTest> test = friedman(comparison.blocks);
   if (!test) {
+    if (blocks.size() >= 2 && all.size() >= 2) {
+      notes.push_back(fmt::format("no tests: no two algorithms{} have two settings and seeds in common",
+                                  reference.empty() ? "" : fmt::format(", {} among them,", reference)));
+    }
     return std::nullopt;
   }
   comparison.friedman = *test;

@@ -412,4 +412,37 @@ PaperTable make_paper_table(const std::string& name, const std::vector<Published
   return table;
 }
 
+std::vector<OurResult> results_in_tables(const std::vector<std::string>& names,
+                                         const std::vector<PublishedFigure>& published, const RunSet& set,
+                                         const std::vector<OurResult>& results) {
+  std::vector<bool> asked(results.size(), false);
+  std::set<std::string> settings;
+  for (const PublishedFigure& figure : published) {
+    const bool wanted = std::find(names.begin(), names.end(), figure.table) != names.end();
+    if (!wanted || detail::layout_of(figure.table).kind != PaperLayout::Kind::cells) {
+      continue;
+    }
+    std::vector<PaperCell> cells = detail::cells_of(figure);
+    for (PaperCell& cell : detail::cells_on_other_data(figure)) {
+      cells.push_back(std::move(cell));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const auto asks = [&](const PaperCell& cell) {
+        return cell.met_by(set.runs[results[i].run], results[i]) && !cell.is_variant(results[i]);
+      };
+      if (!asked[i] && std::any_of(cells.begin(), cells.end(), asks)) {
+        asked[i] = true;
+        settings.insert(results[i].setting);
+      }
+    }
+  }
+  std::vector<OurResult> kept;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (asked[i] || (results[i].altered.empty() && settings.contains(results[i].setting))) {
+      kept.push_back(results[i]);
+    }
+  }
+  return kept;
+}
+
 }  // namespace feroma

@@ -127,7 +127,7 @@ std::string comparison_section(const Comparison& comparison) {
         fmt::format("{} settings and seeds lack one of these algorithms and do not count", comparison.left_out));
   }
   for (const std::string& label : comparison.labels_left_out) {
-    notes.push_back(fmt::format("{} is in fewer than half of them and is left out", label));
+    notes.push_back(fmt::format("{} is missing in too many of them and is left out", label));
   }
   return html + notes_html(notes) + "</section>\n";
 }

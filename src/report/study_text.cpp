@@ -104,7 +104,7 @@ std::string comparison_text(const Comparison& comparison) {
     text += fmt::format("- {} settings and seeds lack one of these algorithms and do not count\n", comparison.left_out);
   }
   for (const std::string& label : comparison.labels_left_out) {
-    text += fmt::format("- {} is in fewer than half of them and is left out\n", label);
+    text += fmt::format("- {} is missing in too many of them and is left out\n", label);
   }
   return text;
 }
@@ -121,9 +121,9 @@ std::string study_text(const Study& study, bool colour) {
     for (const ResultGroup& group : study.groups) {
       part(group_text(group));
     }
-    if (study.comparison) {
-      part(comparison_text(*study.comparison));
-    }
+  }
+  if (study.comparison) {
+    part(comparison_text(*study.comparison));
   }
   return text.empty() ? "no finished run, so there are no results yet\n" : text;
 }

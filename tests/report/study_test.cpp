@@ -110,6 +110,49 @@ TEST(Compare, BlocksWithoutAnAlgorithmDoNotCount) {
   EXPECT_EQ(study.comparison->friedman.blocks, 6U);
 }
 
+TEST(Compare, LeavesOutWhatWouldLeaveNoBlockComplete) {
+  const TempFolder folder;
+  write_study(folder);
+  // No block has both ifca and cfl.
+  for (int seed = 42; seed < 46; ++seed) {
+    write_cell(folder / fmt::format("cfl-{}", seed), {.level = "high", .seed = seed},
+               {sample_result("fedavg", 70), sample_result("feroma-auto", 90), sample_result("cfl", 60)});
+  }
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  EXPECT_EQ(study.comparison->labels, (std::vector<std::string>{"feroma-auto", "fedavg"}));
+  EXPECT_EQ(study.comparison->labels_left_out, (std::vector<std::string>{"cfl", "ifca"}));
+  EXPECT_EQ(study.comparison->friedman.blocks, 10U);
+  const Study versus = study_of(folder, {.versus = "cfl"});
+  ASSERT_TRUE(versus.comparison);
+  EXPECT_EQ(versus.comparison->reference, "cfl") << "whoever is asked for stays";
+  EXPECT_EQ(versus.comparison->friedman.blocks, 4U);
+}
+
+TEST(Compare, SaysSoWhenNothingCanBeCompared) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "b", {.seed = 43}, {sample_result("ifca", 75)});
+  const Study study = study_of(folder);
+  EXPECT_FALSE(study.comparison);
+  ASSERT_EQ(study.notes.size(), 1U);
+  EXPECT_TRUE(holds(study.notes[0], "no tests: no two algorithms have two settings")) << study.notes[0];
+}
+
+TEST(Compare, WithATableItIsAboutItsExperiments) {
+  const TempFolder folder;
+  write_study(folder);
+  for (int seed = 42; seed < 45; ++seed) {
+    write_cell(folder / fmt::format("px100-{}", seed), {.seed = seed, .clients = 100},
+               {sample_result("ifca", 99), sample_result("fedavg", 1), sample_result("feroma-auto", 2)});
+  }
+  const Study study = study_of(folder, {.tables = {"main_appe_mnist_px"}});
+  ASSERT_TRUE(study.comparison);
+  EXPECT_EQ(study.comparison->friedman.blocks, 6U) << "none with 100 clients";
+  EXPECT_EQ(study.comparison->labels.front(), "feroma-auto");
+  EXPECT_TRUE(holds(study_text(study, false), "feroma-auto leads by"));
+}
+
 TEST(StudyText, AlignsGroupsAndShowsTests) {
   const TempFolder folder;
   write_study(folder);

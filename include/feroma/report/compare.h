@@ -14,7 +14,7 @@ struct Comparison {
   std::vector<std::string> labels;           ///< by mean rank, best first
   std::vector<std::vector<double>> blocks;   ///< blocks x labels
   std::size_t left_out = 0;                  ///< blocks in which one of them is missing
-  std::vector<std::string> labels_left_out;  ///< in fewer than half of the blocks
+  std::vector<std::string> labels_left_out;  ///< too few blocks have them beside the others
   FriedmanTest friedman;
   double critical_difference = 0;
 
@@ -30,9 +30,10 @@ struct Comparison {
   std::vector<Pair> pairs;
 };
 
-/// Compares by `comparable_accuracy`; absent where there are no two algorithms with two blocks. `reference` is a label,
-/// or empty for the one with the best mean rank; an unknown one is an invalid_config error.
+/// Compares by `comparable_accuracy`; absent where there are no two algorithms with two blocks, of which `notes` tells.
+/// `reference` is a label, which is never left out, or empty for the one with the best mean rank; an unknown one is an
+/// invalid_config error.
 [[nodiscard]] std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult>& results,
-                                                const std::string& reference);
+                                                const std::string& reference, std::vector<std::string>& notes);
 
 }  // namespace feroma

@@ -65,4 +65,10 @@ struct PaperTable {
 [[nodiscard]] PaperTable make_paper_table(const std::string& name, const std::vector<PublishedFigure>& published,
                                           const RunSet& set, const std::vector<OurResult>& results);
 
+/// The results that tables are about: of their experiments, and of whatever else ran in the same settings but for
+/// variants of a preset.
+[[nodiscard]] std::vector<OurResult> results_in_tables(const std::vector<std::string>& names,
+                                                       const std::vector<PublishedFigure>& published, const RunSet& set,
+                                                       const std::vector<OurResult>& results);
+
 }  // namespace feroma

@@ -31,7 +31,7 @@ struct Study {
 
 [[nodiscard]] Study make_study(RunSet set, const StudyOptions& options, const std::vector<PublishedFigure>& published);
 
-/// For a terminal; with tables of the paper it shows those alone.
+/// For a terminal; with tables of the paper it shows those and the tests, not the settings one by one.
 [[nodiscard]] std::string study_text(const Study& study, bool colour);
 /// One line per figure, ours and the published one.
 [[nodiscard]] std::string study_csv(const Study& study);
