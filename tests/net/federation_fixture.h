@@ -31,7 +31,8 @@ shift = "covariate"
 clients = 6
 rounds = 5
 drifts = 3
-samples_per_client = 100
+samples_per_client = 300
+scale_rule = "none"
 [training]
 model = "lenet5"
 local_epochs = 1
@@ -55,6 +56,7 @@ batch_size = 16
     plan.server.min_clients = what.scenario.clients;
     plan.server.quorum = 1;
     plan.server.clock = 0.05;
+    plan.server.round_seconds = 2400;  // two minutes by that clock: a slow machine must not change the bits
     plan.state = folder / state;
     return plan;
   }
