@@ -26,11 +26,11 @@ constexpr std::array<Pair, 7> kDatasets{{{"MNIST", "mnist"},
                                          {"CheXpert", "chexpert"},
                                          {"Office-Home", "office-home"}}};
 
-constexpr std::array<Pair, 5> kShifts{{{"P(X)", "covariate"},
-                                       {"P(Y)", "label_prior"},
-                                       {"P(Y|X)", "concept_label"},
-                                       {"P(X|Y)", "concept_feature"},
-                                       {"natural", "natural"}}};
+constexpr std::array<ShiftName, 5> kShifts{{{"P(X)", "covariate", "px"},
+                                            {"P(Y)", "label_prior", "py"},
+                                            {"P(Y|X)", "concept_label", "pyx"},
+                                            {"P(X|Y)", "concept_feature", "pxy"},
+                                            {"natural", "natural", ""}}};
 
 constexpr std::array<Pair, 12> kMethods{{{"FedAvg", "fedavg"},
                                          {"FedRC", "fedrc"},
@@ -114,6 +114,12 @@ std::string_view ours(const std::array<Pair, N>& table, std::string_view theirs,
   require(found != table.end(), ErrorCode::invalid_data, "[report] no {} of ours is called \"{}\" in the paper", what,
           theirs);
   return found->second;
+}
+
+std::string_view our_shift(std::string_view theirs) {
+  const ShiftName* shift = find_shift(theirs);
+  require(shift != nullptr, ErrorCode::invalid_data, "[report] no shift of ours is called \"{}\" in the paper", theirs);
+  return shift->ours;
 }
 
 std::optional<double> number(std::string_view text) {
@@ -209,7 +215,7 @@ PaperCell cell_of(const PublishedFigure& figure, std::string_view shift, std::st
   cell.run.push_back(exactly("scenario.dataset", ours(kDatasets, figure.dataset, "dataset")));
   const bool series = figure.dataset == "UCI-HAR";
   const bool natural = shift == "natural";
-  cell.run.push_back(exactly("scenario.shift", series ? "dirichlet" : ours(kShifts, shift, "shift")));
+  cell.run.push_back(exactly("scenario.shift", series ? "dirichlet" : our_shift(shift)));
   if (!series && !natural) {
     cell.run.push_back(exactly("scenario.generator", "feroma"));
     cell.run.push_back({"scenario.drift_mode", "trDR_teND"});
@@ -270,6 +276,13 @@ std::pair<std::string_view, std::string_view> swapped(std::string_view level, st
 }
 
 }  // namespace
+
+const ShiftName* find_shift(std::string_view name) {
+  const auto found = std::find_if(kShifts.begin(), kShifts.end(), [name](const ShiftName& shift) {
+    return shift.published == name || shift.ours == name;
+  });
+  return found == kShifts.end() ? nullptr : &*found;
+}
 
 bool Condition::met_by(const Settings& settings) const {
   const auto found = settings.find(key);

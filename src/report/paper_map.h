@@ -9,6 +9,15 @@
 
 namespace feroma::detail {
 
+/// A shift in the paper's words, in ours, and as its tables' names end.
+struct ShiftName {
+  std::string_view published;
+  std::string_view ours;
+  std::string_view ending;
+};
+/// A shift by the paper's name or ours; null where there is none.
+[[nodiscard]] const ShiftName* find_shift(std::string_view name);
+
 /// A rule for one key of a run's config, "scenario.drifts", or of an algorithm's keys, "mapping.metric".
 struct Condition {
   enum class Rule { equals, differs, above_zero };

@@ -11,11 +11,14 @@
 #include <string_view>
 #include <utility>
 
+#include "report/paper_map.h"
+
 namespace feroma::detail {
 namespace {
 
 /// No privacy stands behind every budget.
 constexpr double kNoBudget = 1e300;
+constexpr std::string_view kBudget = "privacy.epsilon_total";
 
 /// What one plot runs over.
 struct Sweep {
@@ -28,8 +31,20 @@ struct Sweep {
   std::function<std::optional<double>(const RunEntry&, const ResultRecord&)> get;
 };
 
+std::string text_of(const RunEntry& run, const char* key) {
+  const auto found = run.config.find(key);
+  return found == run.config.end() ? "" : plain_text(found->second.value);
+}
+
 std::optional<double> accuracy_of(const RunEntry& run, const ResultRecord& result) {
   return comparable_accuracy(run, result);
+}
+
+bool is_concept_label(const RunEntry& run) { return text_of(run, "scenario.shift") == "concept_label"; }
+
+/// Over numbers of clients the paper has the association known on P(Y|X).
+std::optional<double> known_accuracy_of(const RunEntry& run, const ResultRecord& result) {
+  return is_concept_label(run) ? result.accuracy_known : result.accuracy;
 }
 
 const std::vector<Sweep>& sweeps() {
@@ -40,7 +55,7 @@ const std::vector<Sweep>& sweeps() {
        "accuracy %",
        "accuracy",
        {"scenario.test_clients"},
-       accuracy_of},
+       known_accuracy_of},
       {"Time and the number of clients",
        "scenario.clients",
        "clients",
@@ -49,7 +64,7 @@ const std::vector<Sweep>& sweeps() {
        {"scenario.test_clients"},
        [](const RunEntry&, const ResultRecord& result) -> std::optional<double> { return result.seconds_total; }},
       {"Accuracy and the privacy budget",
-       "privacy.epsilon_total",
+       kBudget,
        "epsilon of a client over the whole run",
        "accuracy %",
        "accuracy",
@@ -78,11 +93,6 @@ std::optional<double> number_of(const Settings& config, std::string_view key) {
   return real != nullptr ? std::optional(*real) : std::nullopt;
 }
 
-std::string text_of(const RunEntry& run, const char* key) {
-  const auto found = run.config.find(key);
-  return found == run.config.end() ? "" : plain_text(found->second.value);
-}
-
 std::string privacy_mode(const RunEntry& run) {
   const std::string mode = text_of(run, "privacy.mode");
   return mode.empty() ? "off" : mode;
@@ -90,7 +100,7 @@ std::string privacy_mode(const RunEntry& run) {
 
 /// Where a run stands on the axis.
 std::optional<double> place_of(const Sweep& sweep, const RunEntry& run) {
-  if (sweep.key == "privacy.epsilon_total" && privacy_mode(run) == "off") {
+  if (sweep.key == kBudget && privacy_mode(run) == "off") {
     return kNoBudget;
   }
   return number_of(run.config, sweep.key);
@@ -121,17 +131,16 @@ std::string table_for(const Sweep& sweep, const RunEntry& run) {
   if (text_of(run, "scenario.dataset") != "mnist" || text_of(run, "scenario.generator") != "feroma") {
     return "";
   }
-  const std::map<std::string, std::string> ends{
-      {"covariate", "px"}, {"label_prior", "py"}, {"concept_label", "pyx"}, {"concept_feature", "pxy"}};
-  const auto end = ends.find(text_of(run, "scenario.shift"));
-  if (end == ends.end()) {
+  const ShiftName* shift = find_shift(text_of(run, "scenario.shift"));
+  if (shift == nullptr || shift->ending.empty()) {
     return "";
   }
   if (sweep.key == "scenario.clients" && text_of(run, "scenario.level") == "medium") {
-    return "n_client_" + end->second;
+    return fmt::format("n_client_{}", shift->ending);
   }
-  if (sweep.key == "privacy.epsilon_total" && text_of(run, "scenario.drifts") == "10") {
-    return end->second == "px" || end->second == "py" ? "dp_px_py" : "dp_pyx_pxy";
+  // Budgets of other modes are not the paper's.
+  if (sweep.key == kBudget && privacy_mode(run) == "paper" && text_of(run, "scenario.drifts") == "10") {
+    return shift->ending == "px" || shift->ending == "py" ? "dp_px_py" : "dp_pyx_pxy";
   }
   return "";
 }
@@ -151,10 +160,8 @@ std::optional<double> published_place(const Sweep& sweep, const PublishedFigure&
 }
 
 bool same_experiment(const Sweep& sweep, const PublishedFigure& figure, const RunEntry& run) {
-  const std::map<std::string, std::string> shifts{
-      {"P(X)", "covariate"}, {"P(Y)", "label_prior"}, {"P(Y|X)", "concept_label"}, {"P(X|Y)", "concept_feature"}};
-  const auto shift = shifts.find(figure.shift);
-  return figure.metric == sweep.metric && shift != shifts.end() && shift->second == text_of(run, "scenario.shift") &&
+  const ShiftName* shift = find_shift(figure.shift);
+  return figure.metric == sweep.metric && shift != nullptr && shift->ours == text_of(run, "scenario.shift") &&
          figure.level == text_of(run, "scenario.level");
 }
 
@@ -195,8 +202,25 @@ void add_published(const Sweep& sweep, const Family& family, const std::vector<P
   }
 }
 
-Plot plot_of(const Sweep& sweep, const Family& family, const std::vector<PublishedFigure>& published) {
+/// Titles say what is not the same in all plots of a kind: what is known on P(Y|X), and what a budget means.
+Plot titled_plot(const Sweep& sweep, const RunEntry& run) {
   Plot plot{std::string(sweep.title), std::string(sweep.x_title), std::string(sweep.y_title), {}, {}};
+  if (sweep.key == "scenario.clients" && sweep.metric == "accuracy" && is_concept_label(run)) {
+    plot.y_title = "accuracy, association known %";
+  }
+  if (sweep.key == kBudget) {
+    const std::string mode = privacy_mode(run);
+    plot.title += fmt::format(", mode {}", mode);
+    plot.x_title = mode == "paper" ? "\"epsilon\" of the published noise, which is no guarantee" : plot.x_title;
+  }
+  for (const char* key : {"scenario.dataset", "scenario.shift", "scenario.level"}) {
+    plot.title += (std::string_view(key) == "scenario.dataset" ? ": " : " ") + text_of(run, key);
+  }
+  return plot;
+}
+
+Plot plot_of(const Sweep& sweep, const Family& family, const std::vector<PublishedFigure>& published) {
+  Plot plot = titled_plot(sweep, *family.first);
   std::vector<double> places;
   std::map<std::string, Plot::Series> series;
   for (const auto& [place, labels] : family.values) {
@@ -211,9 +235,6 @@ Plot plot_of(const Sweep& sweep, const Family& family, const std::vector<Publish
     one.label = label;
     one.colour = plot.series.size();
     plot.series.push_back(std::move(one));
-  }
-  for (const char* key : {"scenario.dataset", "scenario.shift", "scenario.level"}) {
-    plot.title += (std::string_view(key) == "scenario.dataset" ? ": " : " ") + text_of(*family.first, key);
   }
   add_published(sweep, family, published, places, plot);
   return plot;
@@ -234,7 +255,7 @@ Families families_of(const Sweep& sweep, const Study& study) {
       family.values[*place][result.label].push_back(*value);
     }
   }
-  if (sweep.key == "privacy.epsilon_total") {
+  if (sweep.key == kBudget) {
     // Runs without privacy stand behind the budgets of every mode.
     for (auto& [key, family] : families) {
       const auto off = families.find({key.first, "off"});
