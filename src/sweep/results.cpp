@@ -173,6 +173,8 @@ ResultsDb::ResultsDb(std::filesystem::path path) : path_(std::move(path)) {
   const bool empty = single_integer(database, path_, "SELECT count(*) FROM sqlite_master") == 0;
   require(empty || single_integer(database, path_, "PRAGMA application_id") == kApplication, ErrorCode::invalid_data,
           "{}: must be a results database, and it is one of something else", path_.string());
+  // With a log beside it somebody who reads for long does not keep a sweep from writing.
+  detail::execute(database, path_, "PRAGMA journal_mode = WAL");
   if (empty) {
     rebuild({}, {});
   }

@@ -138,5 +138,19 @@ TEST_F(Results, AnswerTheQuestionsOfTheDocumentation) {
   EXPECT_GE(questions, 2U);
 }
 
+TEST_F(Results, SomebodyWhoReadsForLongStopsNoSweep) {
+  const std::string text = "[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n";
+  ASSERT_EQ(run(sweep(text))[0].state, CellState::done);
+  const fs::path path = database();
+  const detail::Database reader = detail::open_database(path, detail::OpenMode::read_only);
+  detail::execute(reader.get(), path, "BEGIN");
+  detail::Statement rows(reader.get(), path, "SELECT cell FROM cells");
+  ASSERT_TRUE(rows.step());
+  const Sweep more = sweep(text, {.seeds = {43}, .algorithms = {}, .overrides = {}});
+  EXPECT_EQ(run(more)[0].state, CellState::done);
+  EXPECT_FALSE(rows.step()) << "the reader sees what was there when it began";
+  EXPECT_EQ(ask("SELECT * FROM cells").size(), 2U);
+}
+
 }  // namespace
 }  // namespace feroma
