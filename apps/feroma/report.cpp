@@ -155,7 +155,7 @@ void add_report_command(CLI::App& app) {
   command->add_option("--latex", arguments->latex, "A document with booktabs tables")->option_text("F");
   command->add_option("--svg", arguments->svg, "The figures as SVG files")->option_text("DIR");
   command->add_option("--png", arguments->png, "The figures as PNG files; needs Chromium")->option_text("DIR");
-  command->add_option("--runs", arguments->runs, "Most runs whose own figures are drawn, the first of each setting")
+  command->add_option("--runs", arguments->runs, "Most settings whose runs are drawn, the first of each algorithm")
       ->check(CLI::Range(0, 1000))
       ->option_text("N [4]");
   command->add_option("--results", arguments->results, "Published figures from this CSV file, not those built in")

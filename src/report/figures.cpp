@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "report/bar_chart.h"
 #include "report/chart_style.h"
+#include "report/line_chart.h"
 #include "report/mixing_chart.h"
 #include "report/profile_map.h"
 #include "report/rank_chart.h"
@@ -50,6 +52,68 @@ void number_names(std::vector<Figure>& figures) {
   }
 }
 
+/// The run with the least seed of each label of a setting. Cells of a sweep hold one algorithm each, and their names
+/// tell nothing.
+std::vector<std::filesystem::path> first_runs(const Study& study, const ResultGroup& group) {
+  std::map<std::string, const OurResult*> first;
+  for (const OurResult& result : study.results) {
+    if (result.setting == group.setting) {
+      const OurResult*& known = first[result.label];
+      known = known == nullptr || result.result.seed < known->result.seed ? &result : known;
+    }
+  }
+  std::vector<std::filesystem::path> folders;
+  for (const auto& [label, result] : first) {
+    const std::filesystem::path& folder = study.set.runs[result->run].folder;
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+      folders.push_back(folder);
+    }
+  }
+  return folders;
+}
+
+/// The algorithms of several runs of one setting, those that mix first: they have the most to show.
+RunData joined_run(const std::vector<std::filesystem::path>& folders) {
+  std::vector<RunData> runs;
+  for (const std::filesystem::path& folder : folders) {
+    runs.push_back(load_run(folder));
+  }
+  const auto mixes = [](const AlgorithmRun& algorithm) { return !algorithm.mixing.empty(); };
+  std::stable_partition(runs.begin(), runs.end(), [&mixes](const RunData& run) {
+    return std::any_of(run.algorithms.begin(), run.algorithms.end(), mixes);
+  });
+  RunData joined = std::move(runs.front());
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    for (AlgorithmRun& algorithm : runs[i].algorithms) {
+      const bool known = std::any_of(joined.algorithms.begin(), joined.algorithms.end(),
+                                     [&](const AlgorithmRun& other) { return other.label == algorithm.label; });
+      if (!known) {
+        joined.algorithms.push_back(std::move(algorithm));
+      }
+    }
+  }
+  std::stable_partition(joined.algorithms.begin(), joined.algorithms.end(), mixes);
+  return joined;
+}
+
+/// The mean accuracy of every algorithm after training, round by round.
+detail::Plot accuracy_plot(const RunData& run) {
+  const detail::CurveData data = detail::curves_of(run.algorithms);
+  const int every = data.last - data.first < 25 ? 1 : (data.last - data.first) / 20;
+  detail::Plot plot{"Accuracy over rounds", "round", "accuracy after training %", {}, {}};
+  for (int round = data.first; round <= data.last; ++round) {
+    plot.places.push_back((round - data.first) % every == 0 ? fmt::format("{}", round) : "");
+  }
+  for (const detail::Curve& curve : data.curves) {
+    detail::Plot::Series series{curve.label, {}, false, plot.series.size()};
+    for (const std::optional<double>& value : curve.after) {
+      series.values.push_back(value ? std::optional(MeanDeviation{*value, std::nullopt, 1}) : std::nullopt);
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
 }  // namespace
 
 std::string Figure::file() const { return detail::standalone_svg(svg, title); }
@@ -86,6 +150,11 @@ std::vector<Figure> study_figures(const Study& study, const std::vector<Publishe
 
 std::vector<Figure> run_figures(const RunData& run) {
   std::vector<Figure> figures;
+  if (run.algorithms.size() > 1) {
+    const detail::Plot plot = accuracy_plot(run);
+    add(figures, fmt::format("{} accuracy", run.name), plot.title,
+        "Mean over clients after training on their own data.", detail::plot_svg(plot));
+  }
   for (std::size_t i = 0; i < run.algorithms.size(); ++i) {
     const AlgorithmRun& algorithm = run.algorithms[i];
     add(figures, fmt::format("{} accuracy {}", run.name, algorithm.label), "Accuracy of " + algorithm.label,
@@ -118,7 +187,7 @@ std::vector<Figure> run_figures(const RunData& run) {
 std::vector<RunData> drawn_runs(const Study& study, std::size_t most) {
   std::vector<RunData> runs;
   for (std::size_t i = 0; i < study.groups.size() && runs.size() < most; ++i) {
-    runs.push_back(load_run(study.set.runs[study.groups[i].first_run].folder));
+    runs.push_back(joined_run(first_runs(study, study.groups[i])));
   }
   return runs;
 }

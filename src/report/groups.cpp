@@ -149,7 +149,7 @@ std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurR
   for (const OurResult& result : results) {
     const auto [found, is_new] = places.emplace(result.setting, groups.size());
     if (is_new) {
-      groups.push_back({"", {}, settings_of(set.runs[result.run].config), result.run, {}});
+      groups.push_back({"", {}, settings_of(set.runs[result.run].config), result.setting, {}});
       rows.emplace_back();
     }
     rows[found->second][result.label].push_back(&result.result);

@@ -174,7 +174,7 @@ std::string study_html(const Study& study, const std::vector<PublishedFigure>& p
   }
   sections += figures_section("Figures", "What the runs show together.", study_figures(study, published));
   for (const RunData& run : runs) {
-    sections += figures_section("Run " + run.name, "The first run of its setting.", run_figures(run));
+    sections += figures_section("Run " + run.name, "Of its setting the first run of each algorithm.", run_figures(run));
   }
   const Json mixing = detail::mixing_json(runs);
   sections += detail::mixing_section(mixing);

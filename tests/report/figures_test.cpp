@@ -196,6 +196,38 @@ TEST(SweepPlots, RunOverClientsAndBudgets) {
   EXPECT_TRUE(holds(detail::plot_table_html(plots[0]), "<td>60.50 ± 0.71</td>"));
 }
 
+TEST(SweepPlots, BudgetsArePlottedByModeAndPublishedOnesBesideThePapers) {
+  const TempFolder folder;
+  for (const char* mode : {"gaussian", "paper"}) {
+    for (const char* epsilon : {"1.0", "5.0"}) {
+      write_cell(folder / fmt::format("{}{}", mode, epsilon),
+                 {.level = "medium",
+                  .drifts = 10,
+                  .tables = fmt::format("[privacy]\nmode = \"{}\"\nepsilon_total = {}\n", mode, epsilon)},
+                 {sample_result("feroma-auto", 75)});
+    }
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 2U);
+  EXPECT_EQ(plots[0].title, "Accuracy and the privacy budget, mode gaussian: mnist covariate medium");
+  EXPECT_EQ(plots[0].series.size(), 1U) << "the paper's budgets are others";
+  EXPECT_EQ(plots[1].title, "Accuracy and the privacy budget, mode paper: mnist covariate medium");
+  EXPECT_EQ(plots[1].series.size(), 2U);
+  EXPECT_TRUE(holds(plots[1].x_title, "no guarantee"));
+}
+
+TEST(SweepPlots, ClientsOnConceptShiftsHaveTheAssociationKnown) {
+  const TempFolder folder;
+  for (const int clients : {10, 20}) {
+    write_cell(folder / fmt::format("{}", clients),
+               {.shift = "concept_label", .level = "medium", .drifts = 10, .clients = clients},
+               {sample_result("feroma-auto", 80)});
+  }
+  const detail::Plot plot = detail::sweep_plots(study_of(folder), published_figures()).front();
+  EXPECT_DOUBLE_EQ(plot.series[0].values[0]->mean, 81) << "known, as published";
+  EXPECT_EQ(plot.y_title, "accuracy, association known %");
+}
+
 TEST(Figures, HaveNamesOfTheirOwnAndTextForThoseWhoDoNotSee) {
   const TempFolder folder;
   const RunData run = run_with_profiles(folder);
@@ -246,6 +278,20 @@ TEST(DrawnRuns, AreTheFirstOfEachSetting) {
   EXPECT_EQ(drawn_runs(study, 4).size(), 2U);
   EXPECT_EQ(drawn_runs(study, 1).size(), 1U);
   EXPECT_EQ(drawn_runs(study, 0).size(), 0U);
+}
+
+TEST(DrawnRuns, JoinTheCellsOfASettingThoseThatMixFirst) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "0a", {.algorithms = {"fedavg"}});
+  testing::write_sample_run(folder / "f1", {.algorithms = {"feroma-auto"}});
+  const std::vector<RunData> runs = drawn_runs(study_of(folder), 4);
+  ASSERT_EQ(runs.size(), 1U);
+  ASSERT_EQ(runs[0].algorithms.size(), 2U);
+  EXPECT_EQ(runs[0].name, "f1");
+  EXPECT_EQ(runs[0].algorithms[0].label, "feroma-auto");
+  const Figure together = run_figures(runs[0]).front();
+  EXPECT_EQ(together.name, "f1-accuracy");
+  EXPECT_EQ(count(together.svg, "<path class=\"curve"), 4U) << "two, and their keys";
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct ResultGroup {
   std::string title;                                       ///< what tells it from the other groups
   std::vector<std::pair<std::string, std::string>> facts;  ///< dataset, shift, level, ...
   std::map<std::string, SettingValue> settings;            ///< of its first run, without algorithms
-  std::size_t first_run = 0;                               ///< in RunSet::runs
+  std::string setting;                                     ///< OurResult::setting of its results
   std::vector<GroupRow> rows;                              ///< best first
 };
 
