@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "commands.h"
@@ -71,7 +70,7 @@ Forecast forecast(const Sweep& sweep, const SweepArguments& arguments, const std
   Forecast out;
   std::vector<const SweepCell*> todo;
   for (const SweepCell& cell : sweep.cells) {
-    out.records.push_back(read_cell(arguments.folder(), cell.key));
+    out.records.push_back(look_at_cell(arguments.folder(), cell.key));
     if (out.records.back().state == CellState::done) {
       ++out.done;
     } else {
@@ -80,13 +79,8 @@ Forecast forecast(const Sweep& sweep, const SweepArguments& arguments, const std
   }
   SharedDatasets datasets;
   const std::vector<CellEstimate> estimates = estimate_cells(todo, datasets, stop);
-  WorkWishes wishes{arguments.jobs, arguments.threads, static_cast<int>(std::thread::hardware_concurrency()), 0,
-                    free_memory()};
+  out.plan = plan_cells(estimates, arguments.jobs, arguments.threads);
   std::vector<TimeLeft::Expected> expected;
-  for (const CellEstimate& estimate : estimates) {
-    wishes.cell_bytes = std::max(wishes.cell_bytes, estimate.memory_bytes);
-  }
-  out.plan = plan_work(todo.size(), wishes);
   std::size_t next = 0;
   for (const CellRecord& record : out.records) {
     out.estimates.push_back(record.state == CellState::done ? CellEstimate{} : estimates[next++]);

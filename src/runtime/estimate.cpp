@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -36,6 +38,24 @@ double seconds_per_step(const Experiment& experiment, const ModelSpec& model, co
   return best;
 }
 
+/// What the time of a step depends on.
+std::string step_kind(const Experiment& experiment, const ModelSpec& model, const View& view) {
+  const SampleShape& input = model.input;
+  const std::size_t batch = std::min(view.items.size(), static_cast<std::size_t>(experiment.training.fit.batch_size));
+  return fmt::format("{} {} {} {}x{}x{} {} {} {}", static_cast<int>(experiment.engine()), name_of(experiment.simd()),
+                     model.name, input.channels, input.height, input.width, model.classes, make_layout(model)->size,
+                     batch);
+}
+
+double known_seconds_per_step(const Experiment& experiment, const ModelSpec& model, const View& view,
+                              StepTimes& known) {
+  const auto [found, is_new] = known.try_emplace(step_kind(experiment, model, view));
+  if (is_new) {
+    found->second = seconds_per_step(experiment, model, view);
+  }
+  return found->second;
+}
+
 /// How many clients train in each round.
 std::vector<std::int64_t> clients_per_round(const Experiment& experiment) {
   const ScenarioOptions& scenario = experiment.scenario;
@@ -51,7 +71,7 @@ std::vector<std::int64_t> clients_per_round(const Experiment& experiment) {
 
 }  // namespace
 
-RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets) {
+RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets, StepTimes* known) {
   use_simd(experiment.simd());
   const ScenarioOptions& scenario = experiment.scenario;
   const std::unique_ptr<Federation> made = make_federation(experiment, datasets);
@@ -82,7 +102,8 @@ RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatase
   const auto data_bytes = static_cast<std::int64_t>(dataset.train.input_bytes() + dataset.test.input_bytes());
   // Last round's models, this round's mixtures and uploads, and the best round's copy.
   estimate.memory_bytes = data_bytes + 4 * *std::max_element(active.begin(), active.end()) * model_bytes;
-  const double step = seconds_per_step(experiment, model, shard.train);
+  StepTimes own;
+  const double step = known_seconds_per_step(experiment, model, shard.train, known == nullptr ? own : *known);
   estimate.seconds = step * static_cast<double>(all_steps) / static_cast<double>(threads);
   return estimate;
 }

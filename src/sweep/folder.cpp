@@ -92,6 +92,14 @@ CellRecord read_cell(const fs::path& out, const std::string& key) {
   return cell;
 }
 
+CellRecord look_at_cell(const fs::path& out, const std::string& key) {
+  try {
+    return read_cell(out, key);
+  } catch (const Error& error) {
+    return {.key = key, .state = CellState::failed, .reason = error.what()};
+  }
+}
+
 std::vector<CellRecord> read_cells(const fs::path& out) {
   std::set<std::string> keys = stems(out / "cells", "");
   std::erase_if(keys, [](const std::string& name) { return !is_key(name); });

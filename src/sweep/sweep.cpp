@@ -53,16 +53,10 @@ class Work {
     std::size_t unfinished = 0;
     for (const SweepCell& cell : sweep_.cells) {
       CellOutcome& outcome = outcomes_.emplace_back();
-      try {
-        CellRecord record = read_cell(options_.out, cell.key);
-        outcome.state = record.state;
-        outcome.reason = std::move(record.reason);
-        outcome.result = std::move(record.result);
-      } catch (const Error& error) {
-        // Damaged: it is tried again like any other that failed.
-        outcome.state = CellState::failed;
-        outcome.reason = error.what();
-      }
+      CellRecord record = look_at_cell(options_.out, cell.key);
+      outcome.state = record.state;
+      outcome.reason = std::move(record.reason);
+      outcome.result = std::move(record.result);
       unfinished += outcome.state == CellState::interrupted || outcome.state == CellState::failed ? 1 : 0;
       if (outcome.state != CellState::done) {
         todo_.push_back(outcomes_.size() - 1);
@@ -88,12 +82,7 @@ class Work {
       }
       estimates.resize(cells.size());  // nothing will run, so nothing need be known
     }
-    WorkWishes wishes{options_.jobs, options_.threads, static_cast<int>(std::thread::hardware_concurrency()), 0,
-                      free_memory()};
-    for (const CellEstimate& estimate : estimates) {
-      wishes.cell_bytes = std::max(wishes.cell_bytes, estimate.memory_bytes);
-    }
-    plan_ = plan_work(todo_.size(), wishes);
+    plan_ = plan_cells(estimates, options_.jobs, options_.threads);
     std::vector<TimeLeft::Expected> expected;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const bool known = estimates[i].problem.empty() && estimates[i].seconds > 0;
@@ -280,13 +269,14 @@ std::string kind_of(const SweepCell& cell) {
 std::vector<CellEstimate> estimate_cells(std::span<const SweepCell* const> cells, SharedDatasets& datasets,
                                          const std::atomic<bool>& stop) {
   std::map<std::string, CellEstimate> known;
+  StepTimes step_times;
   std::vector<CellEstimate> estimates;
   for (const SweepCell* cell : cells) {
     require(!stop.load(), ErrorCode::interrupted, "interrupted");
     const auto [found, is_new] = known.try_emplace(kind_of(*cell));
     if (is_new) {
       try {
-        const RunEstimate estimate = estimate_run(cell->experiment, /*threads=*/1, &datasets);
+        const RunEstimate estimate = estimate_run(cell->experiment, /*threads=*/1, &datasets, &step_times);
         found->second = {estimate.seconds, estimate.memory_bytes};
       } catch (const Error& error) {
         found->second.problem = error.what();
@@ -295,6 +285,14 @@ std::vector<CellEstimate> estimate_cells(std::span<const SweepCell* const> cells
     estimates.push_back(found->second);
   }
   return estimates;
+}
+
+WorkPlan plan_cells(std::span<const CellEstimate> estimates, int jobs, int threads) {
+  WorkWishes wishes{jobs, threads, static_cast<int>(std::thread::hardware_concurrency()), 0, free_memory()};
+  for (const CellEstimate& estimate : estimates) {
+    wishes.cell_bytes = std::max(wishes.cell_bytes, estimate.memory_bytes);
+  }
+  return plan_work(estimates.size(), wishes);
 }
 
 std::vector<CellOutcome> run_sweep(const Sweep& sweep, const SweepOptions& options, const std::atomic<bool>& stop) {

@@ -78,6 +78,18 @@ TEST_F(SweepCli, DryRunRunsNothing) {
   EXPECT_TRUE(contains(half.output, "2 cells, 1 done, 1 to run")) << half.output;
 }
 
+TEST_F(SweepCli, DryRunSaysWhichCellsAreDamaged) {
+  feroma_cli(sweep("--seeds 7 --algorithms fedavg"));
+  for (const auto& cell : fs::directory_iterator(path("out") + "/cells")) {
+    std::ofstream(cell.path() / "summary.json") << "{";
+  }
+  const Result dry = feroma_cli(sweep("--dry-run --seeds 7 --format json"));
+  ASSERT_EQ(dry.exit_code, 0);
+  const json cells = json::parse(dry.output)["cells"];
+  EXPECT_EQ(cells[0]["status"], "failed");
+  EXPECT_TRUE(contains(cells[0]["reason"].get<std::string>(), "summary.json"));
+}
+
 TEST_F(SweepCli, ListsOfSeedsAndAlgorithmsMayStandBeforeTheFile) {
   for (const char* list : {"--seeds 7,8 ", "--algorithms fedprox,fedavg "}) {
     const Result dry = feroma_cli("sweep --dry-run " + std::string(list) + path("grid.toml"));

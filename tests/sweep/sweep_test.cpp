@@ -187,6 +187,14 @@ TEST_F(RunSweep, TellsHowFarItIs) {
   EXPECT_DOUBLE_EQ(*seen[3].seconds_left, 0);
 }
 
+TEST_F(RunSweep, ATrainingStepIsTimedOncePerModelAndBatch) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n[axes]\nscenario.rounds = [1, 2]\n");
+  SharedDatasets datasets;
+  const std::vector<CellEstimate> estimates =
+      estimate_cells(std::vector{&grid.cells[0], &grid.cells[1]}, datasets, stop_);
+  EXPECT_DOUBLE_EQ(estimates[1].seconds, 2 * estimates[0].seconds) << "twice the steps, each of the same time";
+}
+
 TEST_F(RunSweep, EstimatesAreMadeOncePerKindAndNameWhatCannotRun) {
   const Sweep grid = sweep(
       "[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\nalgorithms = 'fedavg'\n"

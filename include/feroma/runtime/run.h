@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,10 @@ struct RunEstimate {
   std::int64_t memory_bytes = 0;
   double seconds = 0;  ///< of all algorithms, from a few timed steps on this machine; extra rounds count as the last
 };
-[[nodiscard]] RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets = nullptr);
+/// Seconds of a training step, by what they depend on: engine, model, sizes.
+using StepTimes = std::map<std::string, double>;
+/// `known` keeps what was measured for further calls.
+[[nodiscard]] RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets = nullptr,
+                                       StepTimes* known = nullptr);
 
 }  // namespace feroma

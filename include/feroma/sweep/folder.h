@@ -42,6 +42,8 @@ struct CellRecord {
 [[nodiscard]] std::filesystem::path cell_folder(const std::filesystem::path& out, const std::string& key);
 /// What is there of a cell; looks only.
 [[nodiscard]] CellRecord read_cell(const std::filesystem::path& out, const std::string& key);
+/// The same; a damaged cell has failed, and the damage is the reason: it is tried again like any other.
+[[nodiscard]] CellRecord look_at_cell(const std::filesystem::path& out, const std::string& key);
 /// Every cell in the folder, by key. What is no cell, or not the one that its name says, is left out with a warning.
 [[nodiscard]] std::vector<CellRecord> read_cells(const std::filesystem::path& out);
 

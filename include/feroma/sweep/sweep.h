@@ -25,6 +25,9 @@ struct CellEstimate {
 [[nodiscard]] std::vector<CellEstimate> estimate_cells(std::span<const SweepCell* const> cells,
                                                        SharedDatasets& datasets, const std::atomic<bool>& stop);
 
+/// How cells with these estimates run on this machine; `jobs` and `threads` of 0 leave the choice to us.
+[[nodiscard]] WorkPlan plan_cells(std::span<const CellEstimate> estimates, int jobs, int threads);
+
 /// What became of a cell in this call.
 struct CellOutcome {
   CellState state = CellState::pending;
