@@ -97,7 +97,7 @@ double expected_match(const SumShape& shape, double noise, std::int64_t records,
           nearest = k;
         }
       }
-      right += nearest % kGroups == q % kGroups ? 1 : 0;
+      right += nearest % kGroups == q % kGroups ? 1U : 0U;
     }
   }
   return static_cast<double>(right) / (kWorlds * static_cast<double>(kKnown));
