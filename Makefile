@@ -61,7 +61,7 @@ test-all: test ## also the slow tests, the kernels on NEON, and the fast tests u
 	$(call check,asan) -LE slow --no-tests=error
 	$(call configure,tsan)
 	$(call build,tsan)
-	$(call check,tsan) -LE slow --no-tests=error
+	TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp ignore_noninstrumented_modules=1" $(call check,tsan) -LE slow --no-tests=error
 	$(MAKE) test-neon
 
 test-neon: ## the kernels on NEON: cross-compiled for arm64, run by qemu, same bits as AVX2

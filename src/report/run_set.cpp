@@ -1,7 +1,6 @@
 #include "feroma/report/run_set.h"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -193,8 +192,11 @@ void find_altered_keys(std::vector<OurResult>& results) {
   }
   for (const auto& [name, members] : by_preset) {
     std::vector<OurResult*> named;
-    std::copy_if(members.begin(), members.end(), std::back_inserter(named),
-                 [&name](const OurResult* result) { return result->result.label == name; });
+    for (OurResult* result : members) {
+      if (result->result.label == name) {
+        named.push_back(result);
+      }
+    }
     const Settings* usual = named.empty() ? nullptr : usual_config(configs_of(named));
     for (OurResult* result : members) {
       result->altered = usual == nullptr ? std::set<std::string>() : differing_keys({usual, &result->algorithm});

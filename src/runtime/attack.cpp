@@ -53,7 +53,7 @@ ParametersPtr counterpart(const Message& received, const std::string& key, const
 Parameters moved(const Parameters& from, const Parameters& to, double factor) {
   Parameters result = to.clone();
   for (std::size_t i = 0; i < result.size(); ++i) {
-    const double start = from.values()[i];
+    const auto start = static_cast<double>(from.values()[i]);
     result.values()[i] = static_cast<float>(start + factor * (static_cast<double>(to.values()[i]) - start));
   }
   return result;
