@@ -106,7 +106,8 @@ std::optional<FlowerJob::Score> FlowerJob::read_score(const flower::ClientMessag
                         *accuracy >= 0 && *accuracy <= 1 && result.num_examples() >= 0 &&
                         result.num_examples() <= kMostSamples;
   // Scores are for the record, and a help at most: a peer without them takes part all the same.
-  return sensible ? std::optional<Score>({result.loss(), *accuracy, result.num_examples()}) : std::nullopt;
+  return sensible ? std::optional<Score>({static_cast<double>(result.loss()), *accuracy, result.num_examples()})
+                  : std::nullopt;
 }
 
 void FlowerJob::take_counts(const flower::ClientMessage::FitRes& result) {

@@ -191,7 +191,7 @@ void add_extensions(X509& certificate, const Wanted& wanted, X509& issuer) {
 Identity certify(const Wanted& wanted, const Identity* issuer) {
   require(wanted.days >= 1 && wanted.days <= kMostDays, ErrorCode::invalid_config, "days must be 1 to {}, got {}",
           kMostDays, wanted.days);
-  Identity identity{Certificate(X509_new()), PrivateKey(EVP_EC_gen("P-256"))};
+  Identity identity{Certificate(X509_new()), PrivateKey(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"))};
   check(identity.certificate != nullptr && identity.key != nullptr, "make a key");
   X509& certificate = *identity.certificate;
   X509& signer = issuer == nullptr ? certificate : *issuer->certificate;

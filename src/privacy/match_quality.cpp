@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "feroma/core/error.h"
@@ -85,7 +86,7 @@ double expected_match(const SumShape& shape, double noise, std::int64_t records,
     const Points queries = around(centres, parts, kKnown, rng);
     for (std::size_t q = 0; q < queries.size(); ++q) {
       std::size_t nearest = 0;
-      double best = INFINITY;
+      double best = std::numeric_limits<double>::infinity();
       for (std::size_t k = 0; k < known.size(); ++k) {
         double squared = 0;
         for (std::size_t i = 0; i < weights.size(); ++i) {
