@@ -14,7 +14,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Seconds of one SGD step on one worker: the fastest of a few, after one that warms up.
+/// For so long steps are tried out: the machine's other work may take several times a step.
+constexpr double kTrialSeconds = 0.1;
+
+/// Seconds of one SGD step on one worker: the fastest of some, after one that warms up.
 double seconds_per_step(const Experiment& experiment, const ModelSpec& model, const View& view) {
   Workers worker(1, engine_factory(experiment.engine(), model));
   const std::atomic<bool> stop = false;
@@ -27,11 +30,13 @@ double seconds_per_step(const Experiment& experiment, const ModelSpec& model, co
         FitOptions fit = experiment.training.fit;
         fit.local_epochs = 1;
         few.items.resize(std::min(few.items.size(), static_cast<std::size_t>(fit.batch_size)));
-        for (int i = 0; i < 5; ++i) {
+        double tried = 0;
+        for (int i = 0; i < 5 || tried < kTrialSeconds; ++i) {
           const auto start = Clock::now();
           trainer.fit_in_order(params, few, fit);
           const double took = std::chrono::duration<double>(Clock::now() - start).count();
           best = i <= 1 ? took : std::min(best, took);
+          tried += took;
         }
       },
       stop);

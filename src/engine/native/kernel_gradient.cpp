@@ -165,6 +165,8 @@ void AddKernelGradient(const KernelGradient& task) {
   }
 }
 
+int GradientOutputs() { return kOutputs; }
+
 }  // namespace feroma::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -172,8 +174,11 @@ HWY_AFTER_NAMESPACE();
 namespace feroma::detail {
 
 HWY_EXPORT(AddKernelGradient);
+HWY_EXPORT(GradientOutputs);
 
 void add_kernel_gradient(const KernelGradient& task) { HWY_DYNAMIC_DISPATCH(AddKernelGradient)(task); }
+
+int gradient_outputs() { return HWY_DYNAMIC_DISPATCH(GradientOutputs)(); }
 
 }  // namespace feroma::detail
 #endif  // HWY_ONCE

@@ -93,6 +93,8 @@ struct KernelGradient {
   int bias_row = 0;  ///< a row of the kernel that lies over the whole output: under it the bias is summed
 };
 void add_kernel_gradient(const KernelGradient& task);
+/// Most outputs that one of its register tiles covers on this processor; a part with one more leaves a tile half empty.
+int gradient_outputs();
 
 /// sums[channel][lane] += every pixel of the channel.
 void add_pixels(const float* in, Extent extent, Strides strides, float* sums);

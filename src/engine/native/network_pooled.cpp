@@ -7,9 +7,6 @@
 namespace feroma::detail {
 namespace {
 
-/// As many as the tiles of the weight gradient cover at most.
-constexpr int kGradientOutputs = 4;
-
 /// Some channels of the convolution's output, and the rows under some rows of pooling windows.
 struct Part {
   Extent extent;  ///< of the convolution's output, closely packed
@@ -89,7 +86,7 @@ void Network::backward_pooled(std::size_t step, int group) {
   const Pooling whole = pooling(step + 1);
   const std::ptrdiff_t sums_per_output =
       std::ptrdiff_t{kernel.in_extent.channels} * kernel.kernel_rows * kernel.kernel_columns * kGroupLanes;
-  for_each_part(whole, kGradientOutputs, [&](const Part& part) {
+  for_each_part(whole, gradient_outputs(), [&](const Part& part) {
     KernelGradient task = kernel;
     task.out_extent = part.extent;
     task.out_strides = part.strides();
