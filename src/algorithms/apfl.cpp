@@ -50,6 +50,9 @@ class Apfl final : public SharedModel {
   void init(const ServerContext& context) override {
     SharedModel::init(context);
     fit_ = with_momentum(context.fit, options_.momentum_reset);
+    if (options_.strangers == ApflStrangers::with_untrained) {
+      untrained_ = share(initialise(context.model, context.rng.derive("second learner")));
+    }
   }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
@@ -71,6 +74,11 @@ class Apfl final : public SharedModel {
     return answer_of(context, shared);
   }
 
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
+    const bool noisy = policy == TestPolicy::native && options_.strangers == ApflStrangers::with_untrained;
+    return noisy ? mean_prediction(global(), untrained_) : SharedModel::predictor(policy, context);
+  }
+
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
     if (!memory.has(kApflPrivate)) {
       return nullptr;
@@ -79,13 +87,17 @@ class Apfl final : public SharedModel {
     if (options_.variant == ApflVariant::learned) {
       return make_single_model_predictor(share(blend(own, global(), alpha_of(memory))));
     }
-    std::vector<WeightedPredictor> members;
-    members.push_back({0.5, make_single_model_predictor(global())});
-    members.push_back({0.5, make_single_model_predictor(own)});
-    return make_ensemble_predictor(std::move(members));
+    return mean_prediction(global(), own);
   }
 
  private:
+  [[nodiscard]] static std::unique_ptr<Predictor> mean_prediction(const ParametersPtr& a, const ParametersPtr& b) {
+    std::vector<WeightedPredictor> members;
+    members.push_back({0.5, make_single_model_predictor(a)});
+    members.push_back({0.5, make_single_model_predictor(b)});
+    return make_ensemble_predictor(std::move(members));
+  }
+
   [[nodiscard]] bool personalised() const override { return true; }
 
   /// What a client trains in a round.
@@ -172,6 +184,7 @@ class Apfl final : public SharedModel {
 
   ApflOptions options_;
   FitOptions fit_;
+  ParametersPtr untrained_;  ///< null unless strangers get its predictions too
 };
 
 }  // namespace

@@ -40,7 +40,8 @@ class Cfl final : public Algorithm {
   }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
-    Parameters trained = train_locally(context, *received.model("model"), fit_);
+    Parameters trained =
+        train_locally(context, *received.model("model"), fit_, {}, kept_momentum(options_.momentum_reset));
     return {{{"model", share(std::move(trained))}, {"num_examples", Ints{context.report.num_examples}}}};
   }
 
@@ -110,9 +111,9 @@ class Cfl final : public Algorithm {
   [[nodiscard]] std::optional<std::size_t> best_home(const CflUpdate& update, const std::vector<std::size_t>& homes,
                                                      const std::vector<CflUpdates>& settled) const;
 
-  [[nodiscard]] static CflUpdate read_update(ClientId client, const Message& answer, const ParametersPtr& start) {
-    const ParametersPtr& model = answer.model("model");
-    return {client, model, start, answer.integer("num_examples")};
+  [[nodiscard]] CflUpdate read_update(ClientId client, const Message& answer, const ParametersPtr& start) const {
+    const std::int64_t weight = options_.weights == CflWeights::uniform ? 1 : answer.integer("num_examples");
+    return {client, answer.model("model"), start, weight};
   }
 
   /// One round of a cluster: the mean of its members' models, or of each part's where it splits.
@@ -133,12 +134,24 @@ class Cfl final : public Algorithm {
     for (std::size_t i = 0; i < updates.size(); ++i) {
       parts[part[i]].push_back(updates[i]);
     }
-    // Members that were not asked this round are told apart when they are.
-    const std::size_t fresh = clusters_.size();
-    clusters_.push_back({mean_model(parts[1]), 0, cluster});
-    clusters_[cluster] = {mean_model(parts[0]), 0, clusters_[cluster].parent};
+    const ParametersPtr parent = clusters_[cluster].model;
+    const auto start_of = [&](const CflUpdates& members) {
+      return options_.split_round == SplitRound::discard ? parent : mean_model(members);
+    };
+    clusters_.push_back({start_of(parts[1]), 0, cluster});
+    clusters_[cluster] = {start_of(parts[0]), 0, clusters_[cluster].parent};
+    put_members(cluster, updates, part);
+  }
+
+  /// After a split off `cluster`: members that were not asked this round are told apart when they are.
+  void put_members(std::size_t cluster, const CflUpdates& updates, std::span<const std::size_t> part) {
+    const std::size_t fresh = clusters_.size() - 1;
+    for (const CflUpdate& update : updates) {
+      places_[update.client] = {cluster, clusters_.size()};
+    }
     for (std::size_t i = 0; i < updates.size(); ++i) {
-      places_[updates[i].client] = {part[i] == 0 ? cluster : fresh, clusters_.size()};
+      const bool by_position = options_.split_members == SplitMembers::positions;
+      places_[by_position ? present_[i] : updates[i].client] = {part[i] == 0 ? cluster : fresh, clusters_.size()};
     }
   }
 

@@ -14,7 +14,7 @@ struct CflUpdate {
   ClientId client{};
   ParametersPtr model;
   ParametersPtr start;
-  std::int64_t num_examples = 0;
+  std::int64_t num_examples = 0;  ///< or 1, where all clients count alike
 };
 using CflUpdates = std::vector<CflUpdate>;
 

@@ -16,7 +16,8 @@ namespace {
 struct MixtureRules {
   std::string_view name;
   int components = 1;
-  MomentumChoice momentum_reset = MomentumChoice::inherit;
+  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  double learning_rate = 0;
   bool label_priors = false;
   bool keep_absent_labels = false;
 };
@@ -48,7 +49,7 @@ class MixtureOfModels final : public Algorithm {
   explicit MixtureOfModels(const MixtureRules& rules) : rules_(rules) {}
 
   void init(const ServerContext& context) override {
-    fit_ = with_momentum(context.fit, rules_.momentum_reset);
+    fit_ = with_learning_rate(with_momentum(context.fit, rules_.momentum_reset), rules_.learning_rate);
     models_ = initial_models(context, rules_.components, rules_.name);
     classes_ = static_cast<std::size_t>(context.model.classes);
     multi_label_ = context.multi_label;
@@ -207,14 +208,18 @@ class MixtureOfModels final : public Algorithm {
     const StageTimer timer(context.seconds, Stage::train);
     std::vector<Parameters> params;
     std::vector<Floats> weights;
+    std::vector<Floats> velocities;
     for (std::size_t m = 0; m < models.size(); ++m) {
       params.push_back(models[m]->clone());
       weights.emplace_back(explained[m].begin(), explained[m].end());
+      velocities.push_back(
+          recall_momentum(context.state, kept_momentum(rules_.momentum_reset, model_key(m)), models[m]->size()));
     }
     std::vector<Learner> learners;
     for (std::size_t m = 0; m < models.size(); ++m) {
       if (static_cast<float>(shares[m]) > 0) {  // all its weights are zero otherwise
         learners.push_back({params[m], {.sample_weights = weights[m], .edit_gradient = {}}});
+        learners.back().hooks.velocity = velocities[m];
       }
     }
     context.report.num_examples = static_cast<std::int64_t>(context.train.size());
@@ -223,8 +228,11 @@ class MixtureOfModels final : public Algorithm {
       context.report.train_loss += loss;
     }
     Models trained;
-    for (Parameters& model : params) {
-      trained.push_back(share(std::move(model)));
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      trained.push_back(share(std::move(params[m])));
+      if (const std::string kept = kept_momentum(rules_.momentum_reset, model_key(m)); !kept.empty()) {
+        context.state.values[kept] = std::move(velocities[m]);
+      }
     }
     return trained;
   }
@@ -284,12 +292,13 @@ void FedRcOptions::check(const FedRcOptions& preset, Problems& problems, const s
 }
 
 std::unique_ptr<Algorithm> make_fedem(const FedEmOptions& options) {
-  return std::make_unique<MixtureOfModels>(MixtureRules{"fedem", options.components, options.momentum_reset});
+  return std::make_unique<MixtureOfModels>(
+      MixtureRules{"fedem", options.components, options.momentum_reset, options.learning_rate});
 }
 
 std::unique_ptr<Algorithm> make_fedrc(const FedRcOptions& options) {
   return std::make_unique<MixtureOfModels>(MixtureRules{"fedrc", options.components, options.momentum_reset,
-                                                        /*label_priors=*/true,
+                                                        options.learning_rate, /*label_priors=*/true,
                                                         options.absent_labels == AbsentLabels::keep});
 }
 

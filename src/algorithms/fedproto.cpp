@@ -27,8 +27,17 @@ class FedProto final : public Algorithm {
     // A client that is new starts from the model all clients start from.
     const ParametersPtr own = context.state.has("model") ? context.state.model("model") : initial_;
     const bool alone = options_.lambda == 0 || shared.empty();
-    const ParametersPtr trained = share(train_locally(context, *own, fit_, alone ? FitHooks{} : draw_towards(shared)));
+    FitHooks hooks = alone ? FitHooks{} : draw_towards(shared);
+    ClassSums seen(prototypes_.classes(), prototypes_.width());
+    const bool watches = options_.source == PrototypeSource::last_epoch;
+    if (watches) {
+      watch_last_epoch(hooks, context.train.size(), seen);
+    }
+    const ParametersPtr trained = share(train_locally(context, *own, fit_, hooks));
     context.state.values["model"] = trained;
+    if (watches) {
+      return seen.means().message();
+    }
     const StageTimer timer(context.seconds, Stage::profile);
     return class_means(context.trainer, *trained, context.train, options_.latent, prototypes_.classes(),
                        prototypes_.width())
@@ -89,6 +98,21 @@ class FedProto final : public Algorithm {
       return loss;
     };
     return hooks;
+  }
+
+  /// Adds up the latents of the last epoch's batches, as training sees them.
+  void watch_last_epoch(FitHooks& hooks, std::size_t samples, ClassSums& seen) const {
+    const auto width = static_cast<std::size_t>(prototypes_.width());
+    const auto before = static_cast<std::int64_t>(samples) * (fit_.local_epochs - 1);
+    hooks.latent = options_.latent;
+    hooks.latent_loss = [inner = hooks.latent_loss, left = before, width, &seen](
+                            const Batch& batch, std::span<const float> latents, std::span<float> gradient) mutable {
+      for (std::size_t i = 0; i < batch.labels.size() && left <= 0; ++i) {
+        seen.add(batch.labels[i], latents.subspan(i * width, width));
+      }
+      left -= batch.size;
+      return inner ? inner(batch, latents, gradient) : 0.0;
+    };
   }
 
   FedProtoOptions options_;

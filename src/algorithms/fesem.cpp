@@ -55,7 +55,7 @@ class Fesem final : public Algorithm {
   explicit Fesem(const FesemOptions& options) : options_(options) {}
 
   void init(const ServerContext& context) override {
-    fit_ = with_momentum(context.fit, options_.momentum_reset);
+    fit_ = with_learning_rate(with_momentum(context.fit, options_.momentum_reset), options_.learning_rate);
     parallel_ = context.parallel;
     centres_ = initial_models(context, options_.clusters, "fesem");
   }
@@ -76,11 +76,15 @@ class Fesem final : public Algorithm {
       start = received.model("model");
     } else {
       const Models centres = models_in(received, centres_.size());
+      if (options_.first_round == FirstRound::all) {
+        return answer_after_training_all(context, centres);
+      }
       const std::size_t chosen = best_model(context, centres);
       start = centres[chosen];
       answer.values["cluster"] = Ints{static_cast<std::int64_t>(chosen)};
     }
-    answer.values["model"] = share(train_locally(context, *start, fit_, pull_to(*start, options_.proximal)));
+    answer.values["model"] = share(train_locally(context, *start, fit_, pull_to(*start, options_.proximal),
+                                                 kept_momentum(options_.momentum_reset)));
     answer.values["num_examples"] = Ints{context.report.num_examples};
     return answer;
   }
@@ -132,6 +136,41 @@ class Fesem final : public Algorithm {
   }
 
  private:
+  /// Trains every centre; the answer is the one that fits the client's data best afterwards.
+  [[nodiscard]] Message answer_after_training_all(ClientContext& context, const Models& centres) const {
+    std::vector<Parameters> params;
+    std::vector<Floats> velocities;
+    for (const ParametersPtr& centre : centres) {
+      params.push_back(centre->clone());
+      velocities.emplace_back(centre->size());
+    }
+    std::vector<Learner> learners;
+    for (std::size_t m = 0; m < centres.size(); ++m) {
+      learners.push_back({params[m], pull_to(*centres[m], options_.proximal)});
+      learners.back().hooks.velocity = velocities[m];
+    }
+    std::vector<double> losses;
+    {
+      const StageTimer timer(context.seconds, Stage::train);
+      losses = context.trainer.fit_together(learners, context.train, fit_, context.rng.derive("train"));
+    }
+    Models trained;
+    for (Parameters& model : params) {
+      trained.push_back(share(std::move(model)));
+    }
+    const std::size_t chosen = best_model(context, trained);
+    if (const std::string kept = kept_momentum(options_.momentum_reset); !kept.empty()) {
+      context.state.values[kept] = std::move(velocities[chosen]);
+    }
+    context.report.num_examples = static_cast<std::int64_t>(context.train.size());
+    context.report.train_loss = losses[chosen];
+    context.report.before = score_for_the_record(context, *centres[chosen]);
+    context.report.after = score_for_the_record(context, *trained[chosen]);
+    return {{{"model", trained[chosen]},
+             {"cluster", Ints{static_cast<std::int64_t>(chosen)}},
+             {"num_examples", Ints{context.report.num_examples}}}};
+  }
+
   /// Whether the client is in no cluster yet and takes the best centre by itself.
   [[nodiscard]] bool chooses(ClientId client) const { return centres_.size() > 1 && !cluster_of_.contains(client); }
 
@@ -190,6 +229,7 @@ void FesemOptions::check(const FesemOptions& preset, Problems& problems, const s
   needs_several("distance", distance != preset.distance);
   needs_several("moved", moved != preset.moved);
   needs_several("empty", empty != preset.empty);
+  needs_several("first_round", first_round != preset.first_round);
 }
 
 std::unique_ptr<Algorithm> make_fesem(const FesemOptions& options) { return std::make_unique<Fesem>(options); }

@@ -172,7 +172,8 @@ class Foogd final : public Algorithm {
     const double kernel = std::max(stein_width(a, b, width), options_.smallest_kernel);
     const ScoreNetwork::Pass pass = network_.forward(score, rows);
     const std::span<const float> scores = pass.out;
-    const Stein stein = stein_discrepancy({a, scores.first(first), b, scores.subspan(copy), width}, kernel);
+    const Stein stein = stein_discrepancy({a, scores.first(first), b, scores.subspan(copy), width}, kernel,
+                                          options_.kernel_gradients == KernelGradients::constant);
     std::vector<float> score_slope(rows.size());
     const auto weight = static_cast<float>(options_.stein_weight);
     for (std::size_t i = 0; i < first; ++i) {
@@ -225,6 +226,7 @@ void FoogdOptions::check(const FoogdOptions& preset, Problems& problems, const s
   ignored("amplitude_share", amplitude_share != preset.amplitude_share, augment == Augmentation::amplitude,
           "augment amplitude");
   ignored("smallest_kernel", smallest_kernel != preset.smallest_kernel, stein_weight > 0, "stein_weight > 0");
+  ignored("kernel_gradients", kernel_gradients != preset.kernel_gradients, stein_weight > 0, "stein_weight > 0");
   ignored("samples", samples != preset.samples, sample_weight > 0, "sample_weight > 0");
   ignored("sampler_steps", sampler_steps != preset.sampler_steps, sample_weight > 0, "sample_weight > 0");
   ignored("sampler_rate", sampler_rate != preset.sampler_rate, sample_weight > 0, "sample_weight > 0");

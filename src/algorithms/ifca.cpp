@@ -10,7 +10,7 @@ class Ifca final : public Algorithm {
   explicit Ifca(const IfcaOptions& options) : options_(options) {}
 
   void init(const ServerContext& context) override {
-    fit_ = with_momentum(context.fit, options_.momentum_reset);
+    fit_ = with_learning_rate(with_momentum(context.fit, options_.momentum_reset), options_.learning_rate);
     models_ = initial_models(context, options_.clusters, "ifca");
   }
 
@@ -19,7 +19,8 @@ class Ifca final : public Algorithm {
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
     const Models models = models_in(received, models_.size());
     const std::size_t chosen = models.size() == 1 ? 0 : best_model(context, models);
-    Parameters trained = train_locally(context, *models[chosen], fit_);
+    Parameters trained =
+        train_locally(context, *models[chosen], fit_, {}, kept_momentum(options_.momentum_reset, model_key(chosen)));
     return {{{"model", share(std::move(trained))},
              {"cluster", Ints{static_cast<std::int64_t>(chosen)}},
              {"num_examples", Ints{context.report.num_examples}}}};

@@ -13,6 +13,35 @@ FitOptions with_momentum(FitOptions fit, MomentumChoice choice) {
   unreachable();
 }
 
+FitOptions with_momentum(FitOptions fit, MomentumPolicy policy) {
+  switch (policy) {
+    case MomentumPolicy::inherit: return fit;
+    case MomentumPolicy::epoch: return with_momentum(fit, MomentumChoice::epoch);
+    case MomentumPolicy::round:
+    case MomentumPolicy::never: return with_momentum(fit, MomentumChoice::round);
+  }
+  unreachable();
+}
+
+std::string kept_momentum(MomentumPolicy policy, std::string_view model) {
+  return policy == MomentumPolicy::never ? fmt::format("momentum.{}", model) : std::string();
+}
+
+Floats recall_momentum(const Message& memory, const std::string& kept, std::size_t size) {
+  if (!memory.has(kept)) {
+    return Floats(size);
+  }
+  const Floats& velocity = memory.floats(kept);
+  require(velocity.size() == size, ErrorCode::invalid_data, "[training] {} must have {} values, got {}", kept, size,
+          velocity.size());
+  return velocity;
+}
+
+FitOptions with_learning_rate(FitOptions fit, double rate) {
+  fit.learning_rate = rate > 0 ? rate : fit.learning_rate;
+  return fit;
+}
+
 Tally score_for_the_record(ClientContext& context, const Parameters& model) {
   const StageTimer timer(context.seconds, Stage::evaluate);
   const Passes before = context.trainer.passes();
@@ -22,12 +51,21 @@ Tally score_for_the_record(ClientContext& context, const Parameters& model) {
 }
 
 Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit,
-                         const FitHooks& hooks) {
+                         const FitHooks& hooks, const std::string& kept) {
   context.report.before = score_for_the_record(context, received);
   Parameters params = received.clone();
+  FitHooks all = hooks;
+  Floats velocity;
+  if (!kept.empty()) {
+    velocity = recall_momentum(context.state, kept, params.size());
+    all.velocity = velocity;
+  }
   {
     const StageTimer timer(context.seconds, Stage::train);
-    context.report.train_loss = context.trainer.fit(params, context.train, fit, context.rng.derive("train"), hooks);
+    context.report.train_loss = context.trainer.fit(params, context.train, fit, context.rng.derive("train"), all);
+  }
+  if (!kept.empty()) {
+    context.state.values[kept] = std::move(velocity);
   }
   context.report.num_examples = static_cast<std::int64_t>(context.train.size());
   context.report.after = score_for_the_record(context, params);

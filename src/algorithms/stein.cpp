@@ -67,6 +67,7 @@ struct SteinSide {
   std::span<const float> other_scores;
   std::span<const float> kernels;  ///< rows x others, over the number of pairs
   std::span<const float> slopes;
+  bool constant_derivatives = false;
 };
 
 /// With r the squared distance and g = 1 / h^2, a pair has k q, q = s.t + 2g (s - t).(a - b) + 2dg - 4g^2 r.
@@ -77,8 +78,9 @@ void side_gradients(const SteinSide& side, double g, std::size_t width, std::vec
   const std::vector<float> row_pull = pulled(side.kernels, side.rows, side.other_rows, width);
   scores = multiply(side.kernels, side.other_scores, side.other_scores.size() / width);
   const auto twice = static_cast<float>(2 * g);
+  const float followed = side.constant_derivatives ? 0.0F : twice;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i] = 2 * rows[i] + twice * score_pull[i];
+    rows[i] = 2 * rows[i] + followed * score_pull[i];
     scores[i] += twice * row_pull[i];
   }
 }
@@ -93,7 +95,7 @@ double stein_width(std::span<const float> a, std::span<const float> b, std::size
   return 2 * std::sqrt(1 / (2 * portable_log(count + 1))) * std::sqrt(*middle / 2);
 }
 
-Stein stein_discrepancy(const ScoredSamples& samples, double kernel_width) {
+Stein stein_discrepancy(const ScoredSamples& samples, double kernel_width, bool constant_derivatives) {
   const std::size_t width = samples.width;
   const std::vector<double> distances = squared_distances(samples.a, samples.b, width);
   const std::vector<float> turned_b = transpose(samples.b, width);
@@ -116,14 +118,15 @@ Stein stein_discrepancy(const ScoredSamples& samples, double kernel_width) {
         static_cast<double>(st[i]) + 2 * g * cross + 2 * static_cast<double>(width) * g - 4 * g * g * distances[i];
     result.value += kernel * q;
     kernels[i] = static_cast<float>(kernel);
-    slopes[i] = static_cast<float>(-kernel * g * (q + 4 * g));
+    slopes[i] = static_cast<float>(-kernel * g * (constant_derivatives ? static_cast<double>(st[i]) : q + 4 * g));
   }
-  side_gradients({samples.a, samples.scores_a, samples.b, samples.scores_b, kernels, slopes}, g, width, result.a,
-                 result.scores_a);
+  side_gradients({samples.a, samples.scores_a, samples.b, samples.scores_b, kernels, slopes, constant_derivatives}, g,
+                 width, result.a, result.scores_a);
   const std::vector<float> turned_kernels = transpose(kernels, tb.size());
   const std::vector<float> turned_slopes = transpose(slopes, tb.size());
-  side_gradients({samples.b, samples.scores_b, samples.a, samples.scores_a, turned_kernels, turned_slopes}, g, width,
-                 result.b, result.scores_b);
+  side_gradients(
+      {samples.b, samples.scores_b, samples.a, samples.scores_a, turned_kernels, turned_slopes, constant_derivatives},
+      g, width, result.b, result.scores_b);
   return result;
 }
 

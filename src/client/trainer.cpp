@@ -89,6 +89,21 @@ void check(const FitOptions& options, const View& view, const FitHooks& hooks) {
           "[training] {} samples need as many weights or none, got {}", view.size(), hooks.sample_weights.size());
 }
 
+/// Each learner's momentum buffer: the caller's, or one of `own`.
+std::vector<std::span<float>> velocities_of(std::span<const Learner> learners, std::vector<std::vector<float>>& own) {
+  own.resize(learners.size());
+  std::vector<std::span<float>> velocities;
+  for (std::size_t i = 0; i < learners.size(); ++i) {
+    const std::span<float> kept = learners[i].hooks.velocity;
+    const std::size_t size = learners[i].params.size();
+    require(kept.empty() || kept.size() == size, ErrorCode::internal,
+            "[training] {} parameters need as many values of momentum or none, got {}", size, kept.size());
+    own[i].resize(kept.empty() ? size : 0);
+    velocities.push_back(kept.empty() ? std::span<float>(own[i]) : kept);
+  }
+  return velocities;
+}
+
 }  // namespace
 
 double Trainer::fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks) {
@@ -115,14 +130,12 @@ std::vector<double> Trainer::epochs(std::span<const Learner> learners, const Vie
   if (view.size() == 0 || options.local_epochs == 0) {
     return losses;
   }
-  std::vector<std::vector<float>> velocities;
-  for (const Learner& learner : learners) {
-    velocities.emplace_back(learner.params.size());
-  }
+  std::vector<std::vector<float>> own_velocities;
+  const std::vector<std::span<float>> velocities = velocities_of(learners, own_velocities);
   const Loss own_loss = loss_of(view);
   for (int epoch = 0; epoch < options.local_epochs; ++epoch) {
     if (options.momentum_reset == MomentumReset::epoch) {
-      for (std::vector<float>& velocity : velocities) {
+      for (const std::span<float> velocity : velocities) {
         std::fill(velocity.begin(), velocity.end(), 0.0F);
       }
     }

@@ -187,6 +187,35 @@ TEST(Apfl, EveryOptionChangesSomething) {
   }
 }
 
+TEST(Apfl, StrangersMayGetTheMeanWithAnUntrainedModel) {
+  ToyRun run(test::concept_scenario());
+  const auto score = [&](const std::string& options) {
+    RoundLoop loop = run.loop("name = 'apfl'\n" + options);
+    test::play_all(loop);
+    return std::pair(loop.evaluate(), test::served_bits(loop.algorithm()));
+  };
+  const auto [usual, usual_bits] = score("");
+  const auto [noisy, noisy_bits] = score("strangers = 'with_untrained'");
+  EXPECT_EQ(usual_bits, noisy_bits) << "training is the same";
+  EXPECT_EQ(usual.accuracy_known, noisy.accuracy_known) << "who is known has a model of its own";
+
+  ApflOptions options;
+  options.strangers = ApflStrangers::with_untrained;
+  OneClient client(make_apfl(options));
+  const ClientShard shard = client.run.federation.shard(ClientId{0}, 1);
+  test::ToyEngine engine(client.run.model);
+  Trainer trainer(engine);
+  StageSeconds seconds;
+  TestContext stranger{ClientId{9}, shard.held_out, nullptr, Rng(1), trainer, seconds};
+  const Parameters untrained = initialise(client.run.model, Rng(42).derive("server").derive("second learner"));
+  const auto both = client.algorithm->predictor(TestPolicy::native, stranger)->predict(trainer, shard.held_out);
+  const auto noise = trainer.probabilities(untrained, shard.held_out);
+  const auto shared = trainer.probabilities(*client.algorithm->served()[0].model, shard.held_out);
+  for (std::size_t i = 0; i < both.size(); ++i) {
+    EXPECT_NEAR(both[i], 0.5F * (noise[i] + shared[i]), 1e-6);
+  }
+}
+
 TEST(Apfl, RefusesOptionsThatWouldBeIgnored) {
   ToyRun run;
   for (const char* change : {"alpha = 0.9", "alpha_rate = 0.5", "alpha_update = 'step'"}) {

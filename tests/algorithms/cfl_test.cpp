@@ -138,6 +138,55 @@ TEST(Cfl, ClustersPartitionTheClientsAfterSeveralSplits) {
   EXPECT_EQ(everybody(run.groups()).size(), 12U);
 }
 
+TEST(Cfl, ASplitMayDiscardTheRound) {
+  CflOptions options;
+  options.split_round = SplitRound::discard;
+  Scripted run(options);
+  run.move_together(6, 3);
+  const std::vector<float> before(run.received(0)->values().begin(), run.received(0)->values().end());
+  run.play(opposed(6, 5));
+  EXPECT_EQ(run.groups(), (Groups{{0, 2, 4}, {1, 3, 5}}));
+  for (const std::uint32_t client : {0U, 1U}) {
+    const ParametersPtr model = run.received(client);
+    EXPECT_EQ(std::vector<float>(model->values().begin(), model->values().end()), before);
+  }
+}
+
+// As above, but by position: each child's members are 0 to 5 in its own list, and the second child
+// to split has the last word on clients 0 to 5. Whom nobody names stays where it was.
+TEST(Cfl, PositionsTakenForClientsAreRightOnce) {
+  CflOptions options;
+  options.split_members = SplitMembers::positions;
+  Scripted run(options);
+  run.move_together(12, 3);
+  run.play(opposed(12, 5));
+  EXPECT_EQ(run.groups(), (Groups{{0, 2, 4, 6, 8, 10}, {1, 3, 5, 7, 9, 11}}));
+  run.move_together(12, 1);
+  Steps again;
+  for (std::uint32_t k = 0; k < 12; ++k) {
+    again[k] = {0, 0, k / 2 % 2 == 0 ? 5.0F : -5.0F};
+  }
+  run.play(again);
+  EXPECT_EQ(run.groups(), (Groups{{6, 8, 10}, {0, 2, 4, 7, 9, 11}, {}, {1, 3, 5}}));
+}
+
+TEST(Cfl, ClientsCountByTheirExamplesOrAllAlike) {
+  const auto mean = [](CflWeights weights) {
+    CflOptions options;
+    options.weights = weights;
+    Scripted run(options);
+    Parameters far = run.received(0)->clone();
+    far.values()[0] += 4;
+    std::map<ClientId, Message> answers{{ClientId{0}, {{{"model", share(std::move(far))}, {"num_examples", Ints{30}}}}},
+                                        {ClientId{1}, {{{"model", run.received(1)}, {"num_examples", Ints{10}}}}}};
+    StageSeconds seconds;
+    run.algorithm().uplink(1, 0, answers, seconds);
+    return run.received(0)->values()[0];
+  };
+  EXPECT_FLOAT_EQ(mean(CflWeights::examples), 3);
+  EXPECT_FLOAT_EQ(mean(CflWeights::uniform), 2);
+}
+
 TEST(Cfl, WaitsForTheWarmUp) {
   CflOptions options;
   options.warmup = 5;

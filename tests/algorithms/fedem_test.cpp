@@ -311,6 +311,9 @@ TEST(FedEm, EveryOptionChangesSomething) {
   EXPECT_NE(after("name = 'fedrc'\ncomponents = 2").size(), rc.size());
   EXPECT_NE(after("name = 'fedrc'\nmomentum_reset = 'epoch'"), rc);
   EXPECT_NE(after("name = 'fedrc'\nabsent_labels = 'keep'"), rc);
+  EXPECT_NE(after("name = 'fedem'\nlearning_rate = 0.1"), em);
+  EXPECT_NE(after("name = 'fedrc'\nlearning_rate = 0.1"), rc);
+  EXPECT_EQ(after("name = 'fedem'\nlearning_rate = 0.2"), em) << "the training's own";
   expect_error(ErrorCode::invalid_config, "algorithm.0.absent_labels would be ignored: it needs components > 1",
                [&] { return after("name = 'fedrc'\ncomponents = 1\nabsent_labels = 'keep'").size(); });
   expect_error(ErrorCode::invalid_config, "components", [&] { return after("name = 'fedem'\ncomponents = 0").size(); });

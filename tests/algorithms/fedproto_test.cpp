@@ -120,6 +120,33 @@ TEST(FedProto, OneClientsPrototypesAreItsClassMeans) {
   }
 }
 
+// One epoch of one batch sees the latents of the model it starts from; two epochs of one batch, in the second, those of
+// the model after one step.
+TEST(FedProto, PrototypesMayBeMeansOfWhatTheLastEpochSaw) {
+  FedProtoOptions options;
+  options.source = PrototypeSource::last_epoch;
+  for (const int epochs : {1, 2}) {
+    const FitOptions fit{epochs, 100000, 0.5, 0, MomentumReset::round};
+    SmallRun run(options, fit);
+    const View train = run.federation.shard(ClientId{2}, 1).train;
+    Parameters last_seen = run.initial->clone();
+    FitOptions before = fit;
+    before.local_epochs = epochs - 1;
+    run.trainer.fit(last_seen, train, before, Rng(42).derive("client", 2, 1).derive("train"));
+    const ClassMeans expected = class_means(run.trainer, last_seen, train, Latent::penultimate, 10, 12);
+    const Message answer = run.ask(1, {ClientId{2}}).at(ClientId{2});
+    EXPECT_EQ(answer.ints("classes"), expected.means.labels());
+    EXPECT_EQ(answer.ints("counts"), expected.counts);
+    const Floats rows = expected.means.rows();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_NEAR(answer.floats("prototypes")[i], rows[i], 1e-4) << epochs << " epochs, value " << i;
+    }
+    SmallRun usual({}, fit);
+    EXPECT_NE(usual.ask(1, {ClientId{2}}).at(ClientId{2}).floats("prototypes"), answer.floats("prototypes"));
+    EXPECT_EQ(bits(*usual.own(ClientId{2})), bits(*run.own(ClientId{2}))) << "looking on changes no training";
+  }
+}
+
 TEST(FedProto, TheStepIsTheGradientOfBothTerms) {
   // One step over all data without momentum: what moved, over the learning rate, is the gradient.
   const FitOptions once{1, 100000, 0.01, 0, MomentumReset::round};

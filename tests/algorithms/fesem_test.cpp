@@ -84,6 +84,33 @@ TEST(Fesem, AClientNobodyKnowsChoosesByLossAndGetsOneCentreFromThenOn) {
   EXPECT_EQ(algorithm->downlink(2, 0, ClientId{1}).values.size(), 3U) << "a newcomer gets all centres";
 }
 
+TEST(Fesem, AFirstRoundMayTrainAllCentresAndKeepTheBest) {
+  TwoConcepts toy;
+  const auto algorithm = make_fesem({.first_round = FirstRound::all});
+  algorithm->init(toy.server());
+  const Models centres = models_in(algorithm->downlink(1, 0, ClientId{0}), 3);
+  Models trained_apart;
+  std::vector<double> losses;
+  for (const ParametersPtr& centre : centres) {
+    Parameters params = centre->clone();
+    toy.trainer().fit(params, toy.view(0), toy.server().fit, Rng(9).derive("client", 0, 1).derive("train"));
+    losses.push_back(toy.trainer().evaluate(params, toy.view(0)).loss());
+    trained_apart.push_back(share(std::move(params)));
+  }
+  toy.trainer().passes() = {};
+  const Message answer = toy.answer(*algorithm, 1, 0);
+  const auto samples = static_cast<std::int64_t>(toy.view(0).size());
+  EXPECT_EQ(toy.trainer().passes().backward, 3 * 2 * samples);
+  EXPECT_EQ(answer.integer("cluster"), static_cast<std::int64_t>(lowest(losses)));
+  EXPECT_EQ(bits(answer.model("model")), bits(trained_apart[lowest(losses)]));
+  EXPECT_EQ(answer.integer("num_examples"), samples);
+  uplink(*algorithm, {{ClientId{0}, answer}});
+  EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), lowest(losses));
+  toy.trainer().passes() = {};
+  EXPECT_FALSE(toy.answer(*algorithm, 2, 0).has("cluster"));
+  EXPECT_EQ(toy.trainer().passes().backward, 2 * samples) << "one centre from then on";
+}
+
 TEST(Fesem, AClientGoesToTheCentreNearestToItsModel) {
   TwoConcepts toy;
   const auto algorithm = with_three_centres(toy, {});
@@ -299,7 +326,10 @@ TEST(Fesem, EveryOptionChangesSomething) {
   EXPECT_NE(after("clusters = 2").size(), plain.size());
   EXPECT_NE(after("momentum_reset = 'epoch'"), plain);
   EXPECT_NE(after("proximal = 0.1"), plain);
-  for (const std::string option : {"empty = 'zero'", "distance = 'tensor_norms'", "moved = 'untrained'"}) {
+  EXPECT_NE(after("learning_rate = 0.1"), plain);
+  EXPECT_EQ(after("learning_rate = 0.2"), plain) << "the training's own";
+  for (const std::string option :
+       {"empty = 'zero'", "distance = 'tensor_norms'", "moved = 'untrained'", "first_round = 'all'"}) {
     expect_error(ErrorCode::invalid_config, "would be ignored: it needs clusters > 1",
                  [&] { return after("clusters = 1\n" + option).size(); });
   }

@@ -177,10 +177,11 @@ TEST(Foogd, EveryOptionActs) {
     return test::served_bits(loop.algorithm());
   };
   const std::vector<float> plain = trained("");
-  for (const std::string option : {"momentum_reset = 'epoch'", "stein_weight = 0.5", "sample_weight = 5.0",
-                                   "augment = 'none'", "amplitude_share = 0.3", "score_width = 8", "score_rate = 0.1",
-                                   "score_target = 'scaled'", "smallest_noise = 0.1", "largest_noise = 2.0",
-                                   "smallest_kernel = 3.0", "samples = 4", "sampler_steps = 3", "sampler_rate = 0.1"}) {
+  for (const std::string option :
+       {"momentum_reset = 'epoch'", "stein_weight = 0.5", "sample_weight = 5.0", "augment = 'none'",
+        "amplitude_share = 0.3", "score_width = 8", "score_rate = 0.1", "score_target = 'scaled'",
+        "smallest_noise = 0.1", "largest_noise = 2.0", "smallest_kernel = 3.0", "kernel_gradients = 'constant'",
+        "samples = 4", "sampler_steps = 3", "sampler_rate = 0.1"}) {
     EXPECT_NE(trained(option), plain) << option;
   }
 }
@@ -193,6 +194,7 @@ TEST(Foogd, RefusesOptionsThatWouldDoNothing) {
   refuses("augment = 'none'\namplitude_share = 0.5", "amplitude_share would be ignored");
   refuses("sample_weight = 0\nsamples = 3", "samples would be ignored");
   refuses("stein_weight = 0\nsmallest_kernel = 3.0", "smallest_kernel would be ignored");
+  refuses("stein_weight = 0\nkernel_gradients = 'constant'", "kernel_gradients would be ignored");
   refuses("sample_weight = 0\nsampler_steps = 3", "sampler_steps would be ignored");
   refuses("sample_weight = 0\nsampler_rate = 0.5", "sampler_rate would be ignored");
   refuses("smallest_noise = 2.0", "largest_noise must be >= smallest_noise");

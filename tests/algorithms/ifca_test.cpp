@@ -161,6 +161,8 @@ TEST(Ifca, EveryOptionChangesSomething) {
   const auto plain = after("");
   EXPECT_NE(after("clusters = 2").size(), plain.size());
   EXPECT_NE(after("momentum_reset = 'epoch'"), plain);
+  EXPECT_NE(after("learning_rate = 0.1"), plain);
+  EXPECT_EQ(after("learning_rate = 0.2"), plain) << "the training's own";
   expect_error(ErrorCode::invalid_config, "algorithm.0.empty would be ignored: it needs clusters > 1",
                [&] { return after("clusters = 1\nempty = 'zero'").size(); });
   expect_error(ErrorCode::invalid_config, "algorithm.0.clusters", [&] { return after("clusters = 0").size(); });

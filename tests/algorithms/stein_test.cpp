@@ -56,6 +56,40 @@ TEST(Stein, GradientsAgreeWithFiniteDifferences) {
       t, at.scores_b, [&](const auto& x) { return value(a, s, b, x).value; }, 1e-2, 2e-3);
 }
 
+// What is left of a row's gradient is that of the mean of scores . scores * kernel; scores have theirs in full.
+TEST(Stein, DerivativesOfTheKernelMayCountAsConstants) {
+  const std::vector<float> a = normal_rows(5 * 3, 3);
+  const std::vector<float> b = normal_rows(4 * 3, 4);
+  const std::vector<float> s = normal_rows(5 * 3, 5);
+  const std::vector<float> t = normal_rows(4 * 3, 6);
+  const auto first_term = [&](const auto& x, const auto& y) {
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); i += 3) {
+      for (std::size_t j = 0; j < y.size(); j += 3) {
+        double squared = 0;
+        double product = 0;
+        for (std::size_t c = 0; c < 3; ++c) {
+          const double away = static_cast<double>(x[i + c]) - static_cast<double>(y[j + c]);
+          squared += away * away;
+          product += static_cast<double>(s[i + c]) * static_cast<double>(t[j + c]);
+        }
+        sum += product * std::exp(-squared / (1.7 * 1.7));
+      }
+    }
+    return sum / 20;
+  };
+  const Stein all = stein_discrepancy({a, s, b, t, 3}, 1.7);
+  const Stein constant = stein_discrepancy({a, s, b, t, 3}, 1.7, /*constant_derivatives=*/true);
+  EXPECT_EQ(constant.value, all.value);
+  EXPECT_EQ(constant.scores_a, all.scores_a);
+  EXPECT_EQ(constant.scores_b, all.scores_b);
+  EXPECT_NE(constant.a, all.a);
+  expect_slopes(
+      a, constant.a, [&](const auto& x) { return first_term(x, b); }, 1e-2, 2e-3);
+  expect_slopes(
+      b, constant.b, [&](const auto& y) { return first_term(a, y); }, 1e-2, 2e-3);
+}
+
 TEST(MeanDiscrepancy, ScaleIsTheMeanDistanceOfDifferentRows) {
   // Rows 0, 1 and 3 on a line: squared distances 1, 9 and 4.
   EXPECT_NEAR(mean_squared_distance(std::vector<float>{0, 3}, std::vector<float>{1}, 1), 14.0 / 3, 1e-6);

@@ -168,6 +168,21 @@ TEST_F(TrainerTest, MomentumDoesNotCrossRounds) {
   EXPECT_EQ(params.values()[1], -1.0F);
 }
 
+TEST_F(TrainerTest, MomentumCrossesRoundsWhereTheCallerKeepsIt) {
+  Parameters params = two_parameters();
+  std::vector<float> velocity(2);
+  FitHooks hooks;
+  hooks.velocity = velocity;
+  trainer_.fit(params, view_of(4), options_, Rng(1), hooks);
+  trainer_.fit(params, view_of(4), options_, Rng(2), hooks);
+  EXPECT_EQ(params.values()[0], -1.25F);  // velocities 1 and 1.5, as over two epochs
+  EXPECT_EQ(velocity[0], 1.5F);
+  std::vector<float> other(3);
+  hooks.velocity = other;
+  expect_error(ErrorCode::internal, "2 parameters need as many values of momentum or none, got 3",
+               [&] { return trainer_.fit(params, view_of(4), options_, Rng(1), hooks); });
+}
+
 TEST_F(TrainerTest, WeightsFollowTheirSamplesThroughTheShuffle) {
   Parameters params = two_parameters();
   const std::vector<float> weights{10, 11, 12, 13, 14, 15};

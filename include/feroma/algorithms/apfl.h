@@ -25,12 +25,24 @@ constexpr auto enum_names(AlphaUpdate) {
   return std::array<std::pair<AlphaUpdate, std::string_view>, 2>{{{round, "round"}, {step, "step"}}};
 }
 
+/// What serves a client that is not known.
+enum class ApflStrangers {
+  shared,          ///< the shared model
+  with_untrained,  ///< its mean prediction with a second model that nobody ever trained
+};
+constexpr auto enum_names(ApflStrangers) {
+  using enum ApflStrangers;
+  return std::array<std::pair<ApflStrangers, std::string_view>, 2>{
+      {{shared, "shared"}, {with_untrained, "with_untrained"}}};
+}
+
 /// APFL (Deng et al., 2020): a client predicts with alpha * private + (1 - alpha) * shared parameters.
 struct ApflOptions {
   ApflVariant variant = ApflVariant::learned;
   double alpha = 1;
   double alpha_rate = 0;
   AlphaUpdate alpha_update = AlphaUpdate::round;
+  ApflStrangers strangers = ApflStrangers::shared;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>
@@ -41,6 +53,8 @@ struct ApflOptions {
           "learning rate of that share; 0 takes [training]'s; learned only");
     visit("alpha_update", self.alpha_update, anything(),
           "whether the share is learned on each round's first minibatch or on every one; learned only");
+    visit("strangers", self.strangers, anything(),
+          "who is not known gets the shared model's predictions, or their mean with an untrained one's (public code)");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
   }

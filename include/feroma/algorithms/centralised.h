@@ -3,24 +3,27 @@
 #include <memory>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
 
 namespace feroma {
 
 /**
- * One model trained on everybody's current data, as if they lay in one place: what federation gives away. In every
- * step each client sends the gradient of one minibatch and the server takes one momentum step along their mean by
- * samples, which is SGD on the union of the minibatches; momentum starts again each round. A batch has as many samples
- * as all clients' together, and a round as many messages as steps. Where clients disagree on labels (P(Y|X)) one model
- * is no upper bound, however it is trained. A client's scores are those of the model before the round's last step.
+ * One model trained on everybody's current data in one place: what federation gives away. Every round the clients tell
+ * how many samples they have, hand them over, and one of them trains the model on the union as it would on data of its
+ * own: the training's batch size and epochs, over all samples. Both ways of the samples count as traffic. Where clients
+ * disagree on labels (P(Y|X)) one model is no upper bound, however it is trained.
+ *
+ * For simulations alone: a client on a machine of its own refuses to hand over anything.
  */
 struct CentralisedOptions {
-  int steps = 50;
   double learning_rate = 0;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("steps", self.steps, at_least(1), "steps of the server per round, each with a minibatch of every client");
-    visit("learning_rate", self.learning_rate, at_least(0), "learning rate of these steps; 0 takes [training]'s");
+    visit("learning_rate", self.learning_rate, at_least(0), "learning rate; 0 takes [training]'s");
+    visit("momentum_reset", self.momentum_reset, anything(),
+          "when the momentum buffer restarts; inherit takes [training]'s");
   }
   void check(const CentralisedOptions&, Problems&, const std::string&) const {}
 };

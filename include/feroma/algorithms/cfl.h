@@ -27,6 +27,33 @@ constexpr auto enum_names(CflNorm) {
   return std::array<std::pair<CflNorm, std::string_view>, 2>{{{l2, "l2"}, {largest_coordinate, "largest_coordinate"}}};
 }
 
+/// How much a client counts in its cluster's mean.
+enum class CflWeights { examples, uniform };
+constexpr auto enum_names(CflWeights) {
+  using enum CflWeights;
+  return std::array<std::pair<CflWeights, std::string_view>, 2>{{{examples, "examples"}, {uniform, "uniform"}}};
+}
+
+/// What both parts of a cluster start from.
+enum class SplitRound {
+  keep,     ///< the mean of the part's models
+  discard,  ///< the cluster's model: what was trained in the round is lost
+};
+constexpr auto enum_names(SplitRound) {
+  using enum SplitRound;
+  return std::array<std::pair<SplitRound, std::string_view>, 2>{{{keep, "keep"}, {discard, "discard"}}};
+}
+
+/// Whom a split puts into its parts.
+enum class SplitMembers {
+  clients,    ///< the cluster's members
+  positions,  ///< whoever has a member's position in the cluster for its position among all: right at first, then not
+};
+constexpr auto enum_names(SplitMembers) {
+  using enum SplitMembers;
+  return std::array<std::pair<SplitMembers, std::string_view>, 2>{{{clients, "clients"}, {positions, "positions"}}};
+}
+
 /**
  * CFL (Sattler et al., 2020): clusters split in two where their mean update has become small but members' have not. Who
  * was absent when its cluster split, or is new, is served by the larger part and moves at its first answer to where the
@@ -46,7 +73,10 @@ struct CflOptions {
   int warmup = 3;
   double gamma_max = 0.1;
   CflNorm norm = CflNorm::l2;
-  MomentumChoice momentum_reset = MomentumChoice::inherit;
+  CflWeights weights = CflWeights::examples;
+  SplitRound split_round = SplitRound::keep;
+  SplitMembers split_members = SplitMembers::clients;
+  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -59,8 +89,14 @@ struct CflOptions {
     visit("warmup", self.warmup, at_least(0), "rounds before the first split");
     visit("gamma_max", self.gamma_max, between(0, 1), "how far apart both parts must be: sqrt((1 - cosine) / 2)");
     visit("norm", self.norm, anything(), "of the largest update; largest_coordinate as in public code");
+    visit("weights", self.weights, anything(), "of clients in a mean: by examples, or uniform as in the authors' code");
+    visit("split_round", self.split_round, anything(),
+          "what was trained in the round of a split: keep it, or discard it (FedDrift's code)");
+    visit("split_members", self.split_members, anything(),
+          "who is in a part: the cluster's own clients, or positions in its list taken for numbers of clients (public "
+          "code), which mixes clusters up from the second split on");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the momentum buffer restarts; inherit takes [training]'s");
+          "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
   }
   void check(const CflOptions& defaults, Problems& problems, const std::string& where) const;
 };

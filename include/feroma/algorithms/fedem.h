@@ -14,13 +14,16 @@ namespace feroma {
 /// well they explain it.
 struct FedEmOptions {
   int components = 3;
-  MomentumChoice momentum_reset = MomentumChoice::inherit;
+  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  double learning_rate = 0;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("components", self.components, between(1, 64), "models in the mixture; 1 gives FedAvg");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the momentum buffer restarts; inherit takes [training]'s");
+          "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
+    visit("learning_rate", self.learning_rate, at_least(0),
+          "of local training, whose loss is divided among the components; 0 takes [training]'s");
   }
   void check(const FedEmOptions&, Problems&, const std::string&) const {}
 };
@@ -40,7 +43,8 @@ constexpr auto enum_names(AbsentLabels) {
 struct FedRcOptions {
   int components = 3;
   AbsentLabels absent_labels = AbsentLabels::forget;
-  MomentumChoice momentum_reset = MomentumChoice::inherit;
+  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  double learning_rate = 0;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -48,7 +52,9 @@ struct FedRcOptions {
     visit("absent_labels", self.absent_labels, anything(),
           "label counts of clients that did not answer: forget them, or keep the last ones (public code)");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the momentum buffer restarts; inherit takes [training]'s");
+          "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
+    visit("learning_rate", self.learning_rate, at_least(0),
+          "of local training, whose loss is divided among the components; 0 takes [training]'s");
   }
   void check(const FedRcOptions& preset, Problems& problems, const std::string& where) const;
 };

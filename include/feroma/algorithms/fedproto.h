@@ -22,6 +22,17 @@ constexpr auto enum_names(PrototypePrediction) {
   return std::array<std::pair<PrototypePrediction, std::string_view>, 2>{{{nearest, "nearest"}, {head, "head"}}};
 }
 
+/// Which latents of its data a client's prototypes are means of.
+enum class PrototypeSource {
+  trained,     ///< those of its trained model
+  last_epoch,  ///< those that training saw in its last epoch, while the model still changed
+};
+constexpr auto enum_names(PrototypeSource) {
+  using enum PrototypeSource;
+  return std::array<std::pair<PrototypeSource, std::string_view>, 2>{
+      {{trained, "trained"}, {last_epoch, "last_epoch"}}};
+}
+
 /// FedProto (Tan et al., AAAI 2022): every client keeps its own model; only the classes' mean latents are shared.
 struct FedProtoOptions {
   MomentumChoice momentum_reset = MomentumChoice::inherit;
@@ -29,6 +40,7 @@ struct FedProtoOptions {
   Latent latent = Latent::penultimate;
   PrototypeWeights weights = PrototypeWeights::counts;
   PrototypePrediction predict = PrototypePrediction::nearest;
+  PrototypeSource source = PrototypeSource::trained;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -40,6 +52,9 @@ struct FedProtoOptions {
     visit("weights", self.weights, anything(),
           "a class's prototype is the clients' mean weighted by their samples of it, or uniform as in the public code");
     visit("predict", self.predict, anything(), "by the nearest prototype, or by each model's own head");
+    visit("source", self.source, anything(),
+          "a client's prototypes are means of its trained model's latents, or of those seen during the last epoch "
+          "(public code)");
   }
   void check(const FedProtoOptions&, Problems&, const std::string&) const {}
 };

@@ -28,6 +28,16 @@ constexpr auto enum_names(MovedClient) {
   return std::array<std::pair<MovedClient, std::string_view>, 2>{{{trained, "trained"}, {untrained, "untrained"}}};
 }
 
+/// What a client that is in no cluster yet trains.
+enum class FirstRound {
+  best,  ///< the centre that fits its data best
+  all,   ///< every centre; it keeps the one that fits best then
+};
+constexpr auto enum_names(FirstRound) {
+  using enum FirstRound;
+  return std::array<std::pair<FirstRound, std::string_view>, 2>{{{best, "best"}, {all, "all"}}};
+}
+
 /// FeSEM (Xie et al., 2022): k-means over the clients' models, one step a round.
 struct FesemOptions {
   int clusters = 3;
@@ -35,7 +45,9 @@ struct FesemOptions {
   CentreDistance distance = CentreDistance::squared;
   MovedClient moved = MovedClient::trained;
   EmptyCluster empty = EmptyCluster::keep;
-  MomentumChoice momentum_reset = MomentumChoice::inherit;
+  FirstRound first_round = FirstRound::best;
+  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  double learning_rate = 0;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -48,8 +60,12 @@ struct FesemOptions {
           "a client that changes its cluster brings its trained model (the paper), or the untrained new centre "
           "(public code)");
     visit("empty", self.empty, anything(), "a centre nobody is near: keep it (the paper), or zero it (public code)");
+    visit("first_round", self.first_round, anything(),
+          "a client's first round: it trains the best centre, or all and keeps the best then (public code)");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the momentum buffer restarts; inherit takes [training]'s");
+          "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
+    visit("learning_rate", self.learning_rate, at_least(0),
+          "of local training: a centre moves only as far as those near it; 0 takes [training]'s");
   }
   void check(const FesemOptions& preset, Problems& problems, const std::string& where) const;
 };

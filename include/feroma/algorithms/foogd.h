@@ -21,6 +21,16 @@ constexpr auto enum_names(ScoreTarget) {
   return std::array<std::pair<ScoreTarget, std::string_view>, 2>{{{score, "score"}, {scaled, "scaled"}}};
 }
 
+/// What of the Stein discrepancy's kernel the gradient follows.
+enum class KernelGradients {
+  follow,    ///< all of it
+  constant,  ///< the kernel itself; its derivatives within the discrepancy count as constants
+};
+constexpr auto enum_names(KernelGradients) {
+  using enum KernelGradients;
+  return std::array<std::pair<KernelGradients, std::string_view>, 2>{{{follow, "follow"}, {constant, "constant"}}};
+}
+
 /**
  * FOOGD (Liao et al., NeurIPS 2024): one global model, and beside it a small network that learns the score of
  * everybody's latents. Latents of a batch and of an augmented copy of it are held to that density by a kernel Stein
@@ -38,6 +48,7 @@ struct FoogdOptions {
   double smallest_noise = 0.01;
   double largest_noise = 1;
   double smallest_kernel = 1;
+  KernelGradients kernel_gradients = KernelGradients::follow;
   int samples = 16;
   int sampler_steps = 10;
   double sampler_rate = 0.01;
@@ -62,6 +73,8 @@ struct FoogdOptions {
     visit("largest_noise", self.largest_noise, above(0), "of the most; as many levels between them as classes");
     visit("smallest_kernel", self.smallest_kernel, above(0),
           "least width of the Stein kernel: among the equal latents of a fresh model the discrepancy would blow up");
+    visit("kernel_gradients", self.kernel_gradients, anything(),
+          "the Stein kernel's derivatives within the discrepancy: follow them, or take them as constant (public code)");
     visit("samples", self.samples, at_least(2),
           "samples of the score network per batch; the public code draws a whole batch, which takes most of the time");
     visit("sampler_steps", self.sampler_steps, at_least(1), "Langevin steps of a sample");

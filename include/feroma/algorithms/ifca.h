@@ -11,14 +11,17 @@ namespace feroma {
 struct IfcaOptions {
   int clusters = 3;
   EmptyCluster empty = EmptyCluster::keep;
-  MomentumChoice momentum_reset = MomentumChoice::inherit;
+  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  double learning_rate = 0;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("clusters", self.clusters, between(1, 64), "models on the server; 1 gives FedAvg");
     visit("empty", self.empty, anything(), "a model nobody chose: keep it (the paper), or zero it (public code)");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the momentum buffer restarts; inherit takes [training]'s");
+          "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
+    visit("learning_rate", self.learning_rate, at_least(0),
+          "of local training: a model moves only as far as those who chose it; 0 takes [training]'s");
   }
   void check(const IfcaOptions& preset, Problems& problems, const std::string& where) const;
 };

@@ -13,12 +13,29 @@ constexpr auto enum_names(MomentumChoice) {
       {{inherit, "inherit"}, {epoch, "epoch"}, {round, "round"}}};
 }
 [[nodiscard]] FitOptions with_momentum(FitOptions fit, MomentumChoice choice);
+/// The same for methods whose public code keeps momentum for the whole run.
+enum class MomentumPolicy { inherit, epoch, round, never };
+constexpr auto enum_names(MomentumPolicy) {
+  using enum MomentumPolicy;
+  return std::array<std::pair<MomentumPolicy, std::string_view>, 4>{
+      {{inherit, "inherit"}, {epoch, "epoch"}, {round, "round"}, {never, "never"}}};
+}
+/// Within a round `never` is `round`; what is kept between rounds is the client's to remember.
+[[nodiscard]] FitOptions with_momentum(FitOptions fit, MomentumPolicy policy);
+/// Where a client that never restarts keeps the momentum of a model; empty under every other policy.
+[[nodiscard]] std::string kept_momentum(MomentumPolicy policy, std::string_view model = "model");
+/// What it has kept there for a model of so many values: zeros at first. Another size is an invalid_data error.
+[[nodiscard]] Floats recall_momentum(const Message& memory, const std::string& kept, std::size_t size);
+
+/// A method's own learning rate; 0 leaves the `[training]` table's.
+[[nodiscard]] FitOptions with_learning_rate(FitOptions fit, double rate);
 
 /// How a model does on the client's held-out split; telemetry, so it is no part of what the method costs.
 [[nodiscard]] Tally score_for_the_record(ClientContext& context, const Parameters& model);
 
 /// One client's round as most methods do it: score the received model, train it, score the result. Fills the report.
+/// Momentum starts from zero, or from what the client remembers under `kept`, where it is then remembered again.
 [[nodiscard]] Parameters train_locally(ClientContext& context, const Parameters& received, const FitOptions& fit,
-                                       const FitHooks& hooks = {});
+                                       const FitHooks& hooks = {}, const std::string& kept = {});
 
 }  // namespace feroma

@@ -40,6 +40,9 @@ struct FitHooks {
   /// Added to the loss of every batch, from the latents of its own forward pass (see LatentLoss).
   std::function<double(const Batch& batch, std::span<const float> latents, std::span<float> gradient)> latent_loss = {};
   Latent latent = Latent::penultimate;
+  /// The momentum buffer where the caller keeps it, one value per parameter: training begins with what it holds. Empty:
+  /// it begins with zeros.
+  std::span<float> velocity = {};
 };
 
 /// One of several models that learn from the same minibatches.
