@@ -77,12 +77,13 @@ bench: ## build and run the micro benchmarks (BENCH_FLAGS go to each of them)
 	$(call build,release) --target benchmarks
 	@for bench in $(RELEASE)/bench/*_bench; do echo "== $$bench"; $$bench $(BENCH_FLAGS) || exit 1; done
 
-reproduce: ## run a table of the paper: TABLE=main_table_2 [SEEDS="42 43"] [ALGORITHMS="feroma-auto fedavg"] [OUT=runs/paper]
+reproduce: ## run a table of the paper: TABLE=main_table_2 [SEEDS="42 43"] [ALGORITHMS="feroma-auto fedavg"] [SET="key=value ..."] [OUT=runs/paper]
 	@scripts/reproduce "$(TABLE)" --check
 	scripts/setup demo
 	$(call configure,release)
 	$(call build,release) --target feroma
-	scripts/reproduce "$(TABLE)" $(if $(OUT),--out "$(OUT)") --seeds "$(SEEDS)" --algorithms "$(ALGORITHMS)"
+	scripts/reproduce "$(TABLE)" $(if $(OUT),--out "$(OUT)") --seeds "$(SEEDS)" --algorithms "$(ALGORITHMS)" \
+	  $(foreach setting,$(SET),--set "$(setting)")
 
 fuzz: ## feed the file parsers mutated inputs for FUZZ_SECONDS each (default 60), under AddressSanitizer
 	scripts/setup all

@@ -65,8 +65,8 @@ Legend legend_svg(const std::vector<LegendItem>& items, double left, double top,
       x = left;
       y += kLine;
     }
-    legend.svg += fmt::format(R"(<path class="curve {}c{}" d="M{:.1f} {:.1f}h16"/>)",
-                              item.published ? "published " : "", item.colour % kColours, x, y);
+    legend.svg +=
+        fmt::format(R"(<path class="curve {}c{}" d="M{:.1f} {:.1f}h16"/>)", item.style, item.colour % kColours, x, y);
     legend.svg += fmt::format(R"(<text class="strong" x="{:.1f}" y="{:.1f}">{}</text>)", x + kSwatch, y + 4,
                               escape_html(item.label));
     x += wide;

@@ -42,7 +42,7 @@ struct Legend {
 struct LegendItem {
   std::string label;
   std::size_t colour = 0;
-  bool published = false;
+  const char* style = "";  ///< a class of its curve, with a blank behind it
 };
 [[nodiscard]] Legend legend_svg(const std::vector<LegendItem>& items, double left, double top, double width);
 

@@ -16,27 +16,55 @@
 namespace feroma {
 namespace {
 
-/// A setting and a seed, and what each label reached there.
-using Blocks = std::map<std::pair<std::string, std::int64_t>, std::map<std::string, double>>;
+/// What each label reached with one seed.
+using SeedValues = std::map<std::string, double>;
+/// Settings by name, and in each what its seeds gave.
+using Values = std::map<std::string, std::map<std::int64_t, SeedValues>>;
+/// The seeds that count together as one observation: those of a setting, or one alone.
+using Block = std::vector<SeedValues>;
+using Blocks = std::vector<Block>;
 
-Blocks blocks_of(const RunSet& set, const std::vector<OurResult>& results) {
-  Blocks blocks;
+Values values_of(const RunSet& set, const std::vector<OurResult>& results) {
+  Values values;
   for (const OurResult& result : results) {
     const double accuracy = comparable_accuracy(set.runs[result.run], result.result);
     if (std::isfinite(accuracy)) {
-      blocks[{result.setting, result.result.seed}][result.label] = accuracy;
+      values[result.setting][result.result.seed][result.label] = accuracy;
+    }
+  }
+  return values;
+}
+
+/// Seeds of one setting repeat the same experiment, so they are one block: otherwise a setting that was run with five
+/// seeds would count five times. Where there is one setting alone, its seeds are all that can be compared.
+Blocks blocks_of(const Values& values) {
+  Blocks blocks;
+  const bool by_seed = values.size() == 1;
+  for (const auto& [setting, seeds] : values) {
+    if (!by_seed) {
+      blocks.emplace_back();
+    }
+    for (const auto& [seed, labels] : seeds) {
+      if (by_seed) {
+        blocks.emplace_back();
+      }
+      blocks.back().push_back(labels);
     }
   }
   return blocks;
 }
 
-bool has_all(const std::map<std::string, double>& values, const std::vector<std::string>& labels) {
+bool has_all(const SeedValues& values, const std::vector<std::string>& labels) {
   return std::all_of(labels.begin(), labels.end(), [&](const std::string& label) { return values.contains(label); });
 }
 
+bool is_complete(const Block& block, const std::vector<std::string>& labels) {
+  return std::any_of(block.begin(), block.end(), [&](const SeedValues& values) { return has_all(values, labels); });
+}
+
 std::size_t complete_blocks(const Blocks& blocks, const std::vector<std::string>& labels) {
-  return static_cast<std::size_t>(std::count_if(
-      blocks.begin(), blocks.end(), [&labels](const auto& block) { return has_all(block.second, labels); }));
+  return static_cast<std::size_t>(std::count_if(blocks.begin(), blocks.end(),
+                                                [&labels](const Block& block) { return is_complete(block, labels); }));
 }
 
 std::size_t blocks_with(const Blocks& blocks, const std::string& label) { return complete_blocks(blocks, {label}); }
@@ -75,24 +103,41 @@ void choose_labels(const Blocks& blocks, const std::string& keep, Comparison& co
   }
 }
 
-void collect_values(const Blocks& blocks, Comparison& comparison) {
-  for (const auto& [block, values] : blocks) {
-    if (!has_all(values, comparison.labels)) {
-      comparison.left_out += 1;
-      continue;
+/// The mean of each label over the seeds that all of them have.
+std::vector<double> means_of(const Block& block, const std::vector<std::string>& labels) {
+  std::vector<double> means(labels.size(), 0);
+  double seeds = 0;
+  for (const SeedValues& values : block) {
+    if (has_all(values, labels)) {
+      seeds += 1;
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        means[i] += values.at(labels[i]);
+      }
     }
-    std::vector<double>& row = comparison.blocks.emplace_back();
-    for (const std::string& label : comparison.labels) {
-      row.push_back(values.at(label));
+  }
+  for (double& mean : means) {
+    mean /= seeds;
+  }
+  return means;
+}
+
+void collect_values(const Blocks& blocks, Comparison& comparison) {
+  for (const Block& block : blocks) {
+    if (is_complete(block, comparison.labels)) {
+      comparison.blocks.push_back(means_of(block, comparison.labels));
+    } else {
+      comparison.left_out += 1;
     }
   }
 }
 
 std::vector<std::string> labels_of(const Blocks& blocks) {
   std::set<std::string> labels;
-  for (const auto& [block, values] : blocks) {
-    for (const auto& [label, value] : values) {
-      labels.insert(label);
+  for (const Block& block : blocks) {
+    for (const SeedValues& values : block) {
+      for (const auto& [label, value] : values) {
+        labels.insert(label);
+      }
     }
   }
   return {labels.begin(), labels.end()};
@@ -119,26 +164,30 @@ void sort_by_rank(Comparison& comparison) {
   }
 }
 
-std::vector<double> column(const Comparison& comparison, std::size_t c) {
-  std::vector<double> values;
-  for (const std::vector<double>& block : comparison.blocks) {
-    values.push_back(block[c]);
+/// Two labels by themselves: every setting and seed that has both counts, whoever else is missing there.
+Comparison::Pair test_pair(const Blocks& blocks, const std::string& reference, const std::string& label) {
+  std::vector<double> own;
+  std::vector<double> other;
+  for (const Block& block : blocks) {
+    for (const SeedValues& values : block) {
+      if (has_all(values, {reference, label})) {
+        own.push_back(values.at(reference));
+        other.push_back(values.at(label));
+      }
+    }
   }
-  return values;
+  const double lead = mean_and_deviation(own)->mean - mean_and_deviation(other)->mean;
+  return {label, own.size(), lead, wilcoxon_signed_rank(own, other), paired_t(own, other), {}};
 }
 
-void test_pairs(std::size_t reference, Comparison& comparison) {
-  const std::vector<double> own = column(comparison, reference);
+void test_pairs(const Blocks& blocks, Comparison& comparison) {
   std::vector<double> p;
-  for (std::size_t c = 0; c < comparison.labels.size(); ++c) {
-    if (c == reference) {
-      continue;
+  for (const std::string& label : comparison.labels) {
+    if (label != comparison.reference) {
+      comparison.pairs.push_back(test_pair(blocks, comparison.reference, label));
+      const std::optional<PairedTest>& test = comparison.pairs.back().wilcoxon;
+      p.push_back(test ? test->p : 1);
     }
-    const std::vector<double> other = column(comparison, c);
-    Comparison::Pair pair{comparison.labels[c], 0, wilcoxon_signed_rank(own, other), paired_t(own, other), {}};
-    pair.mean_difference = mean_and_deviation(own)->mean - mean_and_deviation(other)->mean;
-    p.push_back(pair.wilcoxon ? pair.wilcoxon->p : 1);
-    comparison.pairs.push_back(std::move(pair));
   }
   const std::vector<double> adjusted = holm(p);
   for (std::size_t i = 0; i < comparison.pairs.size(); ++i) {
@@ -148,10 +197,32 @@ void test_pairs(std::size_t reference, Comparison& comparison) {
 
 }  // namespace
 
+std::string Comparison::count_text(std::size_t count) const {
+  return fmt::format("{} {}{}", count, by_seed ? "seed" : "setting", count == 1 ? "" : "s");
+}
+
+std::vector<std::string> Comparison::notes() const {
+  std::vector<std::string> notes;
+  if (left_out > 0) {
+    notes.push_back(fmt::format("not counted, for want of one of these algorithms: {}", count_text(left_out)));
+  }
+  for (const std::string& label : labels_left_out) {
+    notes.push_back(fmt::format("{} is missing in too many of them and is left out", label));
+  }
+  if (!by_seed) {
+    notes.emplace_back(
+        "in ranks a setting counts once, by the mean over the seeds that all of these have; pairs are tested over n, "
+        "every setting and seed that both have");
+  }
+  return notes;
+}
+
 std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult>& results,
                                   const std::string& reference, std::vector<std::string>& notes) {
-  const Blocks blocks = blocks_of(set, results);
+  const Values values = values_of(set, results);
+  const Blocks blocks = blocks_of(values);
   Comparison comparison;
+  comparison.by_seed = values.size() == 1;
   const std::vector<std::string> all = labels_of(blocks);
   comparison.labels = all;
   const std::string near = nearest_name(reference, all);
@@ -165,8 +236,9 @@ std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult
   const std::optional<FriedmanTest> test = friedman(comparison.blocks);
   if (!test) {
     if (blocks.size() >= 2 && all.size() >= 2) {
-      notes.push_back(fmt::format("no tests: no two algorithms{} have two settings and seeds in common",
-                                  reference.empty() ? "" : fmt::format(", {} among them,", reference)));
+      notes.push_back(fmt::format("no tests: no two algorithms{} have {} in common",
+                                  reference.empty() ? "" : fmt::format(", {} among them,", reference),
+                                  comparison.count_text(2)));
     }
     return std::nullopt;
   }
@@ -174,8 +246,7 @@ std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult
   sort_by_rank(comparison);
   comparison.critical_difference = critical_difference(test->methods, test->blocks);
   comparison.reference = reference.empty() ? comparison.labels.front() : reference;
-  const auto place = std::find(comparison.labels.begin(), comparison.labels.end(), comparison.reference);
-  test_pairs(static_cast<std::size_t>(place - comparison.labels.begin()), comparison);
+  test_pairs(blocks, comparison);
   return comparison;
 }
 

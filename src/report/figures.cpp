@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
 #include "report/bar_chart.h"
 #include "report/chart_style.h"
+#include "report/file_stem.h"
 #include "report/line_chart.h"
 #include "report/mixing_chart.h"
 #include "report/profile_map.h"
@@ -19,25 +19,10 @@
 namespace feroma {
 namespace {
 
-/// Letters, digits, dots and dashes of a text, for file names.
-std::string stem(const std::string& text) {
-  std::string name;
-  for (const char c : text) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_';
-    if (plain || (!name.empty() && name.back() != '-')) {
-      name += plain ? c : '-';
-    }
-  }
-  while (name.ends_with('-') || name.ends_with('.')) {
-    name.pop_back();
-  }
-  return name;
-}
-
 void add(std::vector<Figure>& figures, const std::string& name, std::string title, std::string caption,
          std::string svg) {
   if (!svg.empty()) {
-    figures.push_back({stem(name), std::move(title), std::move(caption), std::move(svg), ""});
+    figures.push_back({detail::file_stem(name), std::move(title), std::move(caption), std::move(svg), ""});
   }
 }
 
@@ -52,8 +37,7 @@ void number_names(std::vector<Figure>& figures) {
   }
 }
 
-/// The run with the least seed of each label of a setting. Cells of a sweep hold one algorithm each, and their names
-/// tell nothing.
+/// The run with the least seed of each label of a setting: cells of a sweep hold one algorithm each.
 std::vector<std::filesystem::path> first_runs(const Study& study, const ResultGroup& group) {
   std::map<std::string, const OurResult*> first;
   for (const OurResult& result : study.results) {
@@ -105,7 +89,7 @@ detail::Plot accuracy_plot(const RunData& run) {
     plot.places.push_back((round - data.first) % every == 0 ? fmt::format("{}", round) : "");
   }
   for (const detail::Curve& curve : data.curves) {
-    detail::Plot::Series series{curve.label, {}, false, plot.series.size()};
+    detail::Plot::Series series{curve.label, {}, detail::Plot::Look::ours, plot.series.size()};
     for (const std::optional<double>& value : curve.after) {
       series.values.push_back(value ? std::optional(MeanDeviation{*value, std::nullopt, 1}) : std::nullopt);
     }
@@ -125,23 +109,25 @@ std::vector<Figure> study_figures(const Study& study, const std::vector<Publishe
   if (study.comparison) {
     add(figures, "ranks", "Mean ranks",
         fmt::format(
-            "Mean ranks over {} settings and seeds, 1 is best; a bar joins algorithms that the Nemenyi test does "
-            "not tell apart at 0.05.",
-            study.comparison->friedman.blocks),
+            "Mean ranks over {}, 1 is best; a bar joins algorithms that the Nemenyi test does not tell apart at 0.05.",
+            study.comparison->count_text(study.comparison->friedman.blocks)),
         detail::rank_chart_svg(*study.comparison));
   }
   for (const detail::Plot& plot : detail::sweep_plots(study, published)) {
     add(figures, plot.title, plot.title,
         "Mean over seeds, with bars of one standard deviation where there are several; dashed is what the paper "
-        "states.",
+        "states, dotted the association known.",
         detail::plot_svg(plot));
     figures.back().numbers = detail::plot_table_html(plot);
   }
   constexpr std::size_t kMostCosts = 6;
-  for (std::size_t i = 0; i < study.groups.size() && i < kMostCosts; ++i) {
+  const std::size_t all = study.groups.size();
+  const std::string part =
+      all > kMostCosts ? fmt::format(" Drawn are the costs of {} of {} settings.", kMostCosts, all) : std::string();
+  for (std::size_t i = 0; i < all && i < kMostCosts; ++i) {
     const ResultGroup& group = study.groups[i];
-    add(figures, fmt::format("cost-{}", i + 1), "Costs: " + group.title,
-        "Time and traffic of each algorithm, mean over seeds; the tables above have the numbers.",
+    add(figures, "cost " + group.name, "Costs: " + group.title,
+        "Time and traffic of each algorithm, mean over seeds; the tables above have the numbers." + part,
         detail::cost_bars_svg(group));
   }
   number_names(figures);
@@ -187,7 +173,11 @@ std::vector<Figure> run_figures(const RunData& run) {
 std::vector<RunData> drawn_runs(const Study& study, std::size_t most) {
   std::vector<RunData> runs;
   for (std::size_t i = 0; i < study.groups.size() && runs.size() < most; ++i) {
-    runs.push_back(joined_run(first_runs(study, study.groups[i])));
+    const ResultGroup& group = study.groups[i];
+    runs.push_back(joined_run(first_runs(study, group)));
+    // A cell of a sweep is named after its hash; people know it by its setting.
+    runs.back().name = group.name;
+    runs.back().title = group.title;
   }
   return runs;
 }

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <set>
 #include <string_view>
+#include <tuple>
+
+#include "report/file_stem.h"
 
 namespace feroma {
 namespace {
@@ -39,6 +43,13 @@ const std::vector<ColumnRule>& rules() {
 /// What people call a setting by; everything else is named only where groups differ in it.
 constexpr std::array<std::string_view, 7> kFacts{"dataset", "shift",   "level",    "drifts",
                                                  "rounds",  "clients", "generator"};
+
+/// By what groups are sorted first; the other facts follow.
+constexpr std::array<std::string_view, 5> kOrder{"dataset", "shift", "level", "drifts", "clients"};
+constexpr std::array<std::string_view, 3> kLevels{"low", "medium", "high"};
+
+/// Longer names are cut: files have the name of a figure and of an algorithm behind it.
+constexpr std::size_t kLongestName = 80;
 
 GroupRow row_of(const std::string& label, const std::vector<const ResultRecord*>& results) {
   GroupRow row;
@@ -100,10 +111,9 @@ std::set<std::string> telling_keys(const std::vector<ResultGroup>& groups) {
   return keys;
 }
 
-void name_groups(std::vector<ResultGroup>& groups) {
-  if (groups.empty()) {
-    return;
-  }
+bool is_bare(const std::string& key) { return key == "dataset" || key == "shift" || key == "level"; }
+
+void add_facts(std::vector<ResultGroup>& groups) {
   const std::set<std::string> more = telling_keys(groups);
   for (ResultGroup& group : groups) {
     for (const std::string_view fact : kFacts) {
@@ -122,11 +132,75 @@ void name_groups(std::vector<ResultGroup>& groups) {
       }
     }
     for (const auto& [key, value] : group.facts) {
-      const bool bare = key == "dataset" || key == "shift" || key == "level";
       group.title += group.title.empty() ? "" : ", ";
-      group.title += bare ? value : fmt::format("{} {}", key, value);
+      group.title += is_bare(key) ? value : fmt::format("{} {}", key, value);
     }
   }
+}
+
+/// The facts that not all groups share.
+std::set<std::pair<std::string, std::string>> telling_facts(const std::vector<ResultGroup>& groups) {
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  for (const ResultGroup& group : groups) {
+    for (const auto& fact : group.facts) {
+      counts[fact] += 1;
+    }
+  }
+  std::set<std::pair<std::string, std::string>> telling;
+  for (const auto& [fact, count] : counts) {
+    if (count < groups.size()) {
+      telling.insert(fact);
+    }
+  }
+  return telling;
+}
+
+/// Names that can be part of a file's, each its own.
+void name_groups(std::vector<ResultGroup>& groups) {
+  const std::set<std::pair<std::string, std::string>> telling = telling_facts(groups);
+  std::set<std::string> seen;
+  for (ResultGroup& group : groups) {
+    std::string text;
+    for (const auto& [key, value] : group.facts) {
+      if (is_bare(key)) {
+        text += value + " ";
+      } else if (telling.contains({key, value})) {
+        text += fmt::format("{} {} ", key.substr(key.rfind('.') + 1), value);
+      }
+    }
+    const std::string base = detail::file_stem(std::string_view(text).substr(0, kLongestName));
+    group.name = base;
+    for (int i = 2; !seen.insert(group.name).second; ++i) {
+      group.name = fmt::format("{}-{}", base, i);
+    }
+  }
+}
+
+/// Key, number and word of a fact: levels by what they mean, 5 before 10.
+using FactPlace = std::tuple<std::string, double, std::string>;
+
+FactPlace place_of(const std::string& key, const std::string& value) {
+  const auto level = std::find(kLevels.begin(), kLevels.end(), value);
+  if (key == "level" && level != kLevels.end()) {
+    return {key, static_cast<double>(level - kLevels.begin()), ""};
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool whole = error == std::errc() && end == value.data() + value.size();
+  return {key, whole ? number : 0, whole ? "" : value};
+}
+
+std::vector<FactPlace> sort_key(const ResultGroup& group) {
+  std::vector<FactPlace> places(kOrder.size());
+  for (const auto& [key, value] : group.facts) {
+    const auto order = std::find(kOrder.begin(), kOrder.end(), key);
+    if (order != kOrder.end()) {
+      places[static_cast<std::size_t>(order - kOrder.begin())] = place_of(key, value);
+    } else {
+      places.push_back(place_of(key, value));
+    }
+  }
+  return places;
 }
 
 }  // namespace
@@ -149,7 +223,7 @@ std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurR
   for (const OurResult& result : results) {
     const auto [found, is_new] = places.emplace(result.setting, groups.size());
     if (is_new) {
-      groups.push_back({"", {}, settings_of(set.runs[result.run].config), result.setting, {}});
+      groups.push_back({"", "", {}, settings_of(set.runs[result.run].config), result.setting, {}});
       rows.emplace_back();
     }
     rows[found->second][result.label].push_back(&result.result);
@@ -160,6 +234,12 @@ std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurR
     }
     rank(groups[g].rows);
   }
+  if (groups.empty()) {
+    return groups;
+  }
+  add_facts(groups);
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const ResultGroup& a, const ResultGroup& b) { return sort_key(a) < sort_key(b); });
   name_groups(groups);
   return groups;
 }

@@ -69,42 +69,11 @@ constexpr std::array<Pair, 12> kCommon{{{"scenario.participation", "1"},
                                         {"training.learning_rate", "0.005"},
                                         {"training.momentum", "0.9"}}};
 
+/// The privacy mode whose budgets are the paper's.
+constexpr std::string_view kPaperMode = "paper";
+
 /// Datasets on which all of the paper's experiments have LeNet-5; of the others it does not say, or has another.
 constexpr std::array<std::string_view, 3> kLeNetData{"MNIST", "FMNIST", "CIFAR-10"};
-
-/// Name or beginning of a name, title, row fields, column fields.
-struct LayoutRule {
-  std::string_view table;
-  std::string_view title;
-  std::array<std::string_view, 2> rows;
-  std::array<std::string_view, 3> columns;
-  PaperLayout::Kind kind = PaperLayout::Kind::cells;
-};
-constexpr std::array<LayoutRule, 16> kLayouts{{
-    {"main_table_1", "all shifts, levels and drifts, by dataset", {"method"}, {"dataset"}},
-    {"main_table_2", "MNIST, mean over the four shifts", {"method"}, {"level", "drift"}},
-    {"pyx_few_sample_",
-     "P(Y|X): association known, or found with 20 labels per class",
-     {"variant"},
-     {"level", "drift"}},
-    {"dp_", "privacy budgets of profiles, MNIST", {"variant"}, {"shift", "level"}},
-    {"main_appe_", "one dataset and shift, by level and drift", {"method"}, {"level", "drift"}},
-    {"n_client_", "number of clients, MNIST: accuracy and log2 of the seconds", {"method"}, {"clients", "metric"}},
-    {"main_chex", "CheXpert, natural shift, macro AUROC", {"method"}, {"level", "drift"}},
-    {"main_office", "Office-Home, natural shift", {"method"}, {"drift"}},
-    {"cola_", "beside CoLA's adaptation at test time, MNIST", {"method"}, {"level", "drift"}},
-    {"uci_har", "UCI-HAR, classes by a Dirichlet law", {"method"}, {"variant"}},
-    {"unseen", "test clients with distributions that nobody trained on, MNIST", {"method"}, {"variant"}},
-    {"stoc_", "Monte-Carlo subsamples and the threshold", {"variant"}, {"shift", "level"}},
-    {"3x1_table", "distances in training and at test time, Fashion-MNIST, all shifts", {"variant"}, {"drift"}},
-    {"dft_", "distances in training and at test time, Fashion-MNIST", {"variant"}, {"level", "drift"}},
-    {"eps_R1",
-     "requirement R1: |profile distance - true distance|, MNIST P(Y|X)",
-     {"level"},
-     {"variant", "metric"},
-     PaperLayout::Kind::requirement},
-    {"comm_cost", "bytes of a client and round", {"variant", "method"}, {"metric"}, PaperLayout::Kind::cost},
-}};
 
 // ---- End of the map ----
 
@@ -154,7 +123,7 @@ void add_variant(const PublishedFigure& figure, PaperCell& cell) {
   const std::string_view variant = figure.variant;
   if (variant.starts_with("epsilon=")) {
     cell.run.push_back(exactly("privacy.epsilon_total", number_after(variant, "epsilon=")));
-    cell.run.push_back({"privacy.mode", "off", Condition::Rule::differs, true});
+    cell.run.push_back(exactly("privacy.mode", kPaperMode));
     cell.told_apart_by = "privacy.mode";  // budgets mean different things by mode
   } else {
     cell.run.push_back({"privacy.mode", "off"});
@@ -198,10 +167,10 @@ Pick pick_for(const PublishedFigure& figure, std::string_view shift) {
   if (shift != "P(Y|X)") {
     return Pick::accuracy;
   }
-  if (figure.shift == "all") {
-    return figure.method == "Feroma" ? Pick::few_label : Pick::known;
-  }
   const std::string_view table = figure.table;
+  if (figure.shift == "all") {  // over numbers of clients the paper has no few-label figures to take means of
+    return figure.method == "Feroma" && !table.starts_with("n_client_") ? Pick::few_label : Pick::known;
+  }
   const bool by_labels = table.starts_with("pyx_few_") || table.starts_with("dp_") || table.starts_with("stoc_") ||
                          table.starts_with("dft_");
   return by_labels ? Pick::few_label : Pick::known;
@@ -212,7 +181,7 @@ PaperCell cell_of(const PublishedFigure& figure, std::string_view shift, std::st
   PaperCell cell;
   cell.algorithm = ours(kMethods, figure.method, "algorithm");
   cell.figure = pick_for(figure, shift);
-  cell.run.push_back(exactly("scenario.dataset", ours(kDatasets, figure.dataset, "dataset")));
+  cell.run.push_back(exactly("scenario.dataset", our_dataset(figure.dataset)));
   const bool series = figure.dataset == "UCI-HAR";
   const bool natural = shift == "natural";
   cell.run.push_back(exactly("scenario.shift", series ? "dirichlet" : our_shift(shift)));
@@ -284,6 +253,8 @@ const ShiftName* find_shift(std::string_view name) {
   return found == kShifts.end() ? nullptr : &*found;
 }
 
+std::string_view our_dataset(std::string_view published) { return ours(kDatasets, published, "dataset"); }
+
 bool Condition::met_by(const Settings& settings) const {
   const auto found = settings.find(key);
   if (found == settings.end()) {
@@ -352,55 +323,29 @@ std::vector<PaperCell> cells_of_others(const PublishedFigure& figure) {
   return cells;
 }
 
-std::vector<PaperCell> cells_on_other_data(const PublishedFigure& figure) {
-  if (!figure.table.starts_with("dft_") && figure.table != "3x1_table") {
+std::vector<PaperCell> cells_aside(const PublishedFigure& figure) {
+  const bool distances = figure.table.starts_with("dft_") || figure.table == "3x1_table";
+  const bool budget = figure.variant.starts_with("epsilon=");
+  const bool known_mean = figure.table == "n_client_all" && figure.method == "Feroma";
+  if (!distances && !budget && !known_mean) {
     return {};
   }
   std::vector<PaperCell> cells = cells_of(figure);
   for (PaperCell& cell : cells) {
-    cell.told_apart_by = "scenario.dataset";
+    const std::string other = distances ? "scenario.dataset" : budget ? "privacy.mode" : "";
+    cell.told_apart_by = other;
     for (Condition& condition : cell.run) {
-      condition.rule = condition.key == cell.told_apart_by ? Condition::Rule::differs : condition.rule;
+      condition.rule = condition.key == other ? Condition::Rule::differs : condition.rule;
+    }
+    if (budget) {
+      cell.run.push_back({other, "off", Condition::Rule::differs, true});
+    }
+    if (known_mean) {
+      cell.figure = cell.figure == Pick::known ? Pick::few_label : cell.figure;
+      cell.remark = "few labels";
     }
   }
   return cells;
-}
-
-PaperLayout layout_of(std::string_view table) {
-  const auto found = std::find_if(kLayouts.begin(), kLayouts.end(),
-                                  [&](const LayoutRule& rule) { return table.starts_with(rule.table); });
-  if (found == kLayouts.end()) {
-    return {PaperLayout::Kind::cells, "", {"method", "variant"}, {"dataset", "shift", "level", "drift", "clients"}};
-  }
-  PaperLayout layout{found->kind, std::string(found->title), {}, {}};
-  for (const std::string_view field : found->rows) {
-    if (!field.empty()) {
-      layout.rows.push_back(field);
-    }
-  }
-  for (const std::string_view field : found->columns) {
-    if (!field.empty()) {
-      layout.columns.push_back(field);
-    }
-  }
-  return layout;
-}
-
-const std::string& field_of(const PublishedFigure& figure, std::string_view name) {
-  const std::array<std::pair<std::string_view, const std::string*>, 8> fields{{{"dataset", &figure.dataset},
-                                                                               {"shift", &figure.shift},
-                                                                               {"level", &figure.level},
-                                                                               {"drift", &figure.drift},
-                                                                               {"clients", &figure.clients},
-                                                                               {"method", &figure.method},
-                                                                               {"variant", &figure.variant},
-                                                                               {"metric", &figure.metric}}};
-  for (const auto& [key, text] : fields) {
-    if (key == name) {
-      return *text;
-    }
-  }
-  fail(ErrorCode::internal, "[report] a figure has no field {}", name);
 }
 
 std::vector<const PublishedFigure*> few_label_parts(const PublishedFigure& figure,

@@ -18,6 +18,9 @@ struct ShiftName {
 /// A shift by the paper's name or ours; null where there is none.
 [[nodiscard]] const ShiftName* find_shift(std::string_view name);
 
+/// A dataset of the paper by our name; one that we do not have is an invalid_data error.
+[[nodiscard]] std::string_view our_dataset(std::string_view published);
+
 /// A rule for one key of a run's config, "scenario.drifts", or of an algorithm's keys, "mapping.metric".
 struct Condition {
   enum class Rule { equals, differs, above_zero };
@@ -40,35 +43,26 @@ struct PaperCell {
   std::vector<Condition> keys;  ///< of the algorithm
   Pick figure = Pick::accuracy;
   std::string told_apart_by = {};  ///< a key of the run whose value is put behind our label; empty: none
+  std::string remark = {};         ///< put behind our label too; empty: none
 
   [[nodiscard]] bool met_by(const RunEntry& run, const OurResult& result) const;
   /// Whether a result that meets it is of a variant that the cell does not ask for.
   [[nodiscard]] bool is_variant(const OurResult& result) const;
 };
 
-/// Whether a table of the paper has levels and drift counts swapped in its headings. In those of distances the C.C.
-/// rows are Feroma's of main_appe_fmnist_*, transposed.
+/// Whether a table of the paper has levels and drift counts swapped in its headings. Of those of distances the C.C.
+/// rows are Feroma's of main_appe_fmnist_* (P(X), P(X|Y)) and of pyx_few_sample_FMNIST (P(Y|X)), transposed; that of
+/// P(Y) is found nowhere else, and taken as the others are.
 [[nodiscard]] bool headings_are_swapped(std::string_view table);
 /// The experiments behind a figure: one, or all that a mean is taken over.
 [[nodiscard]] std::vector<PaperCell> cells_of(const PublishedFigure& figure);
 
 /// The same experiments of algorithms that the paper does not have, in tables of which it is of interest; else empty.
 [[nodiscard]] std::vector<PaperCell> cells_of_others(const PublishedFigure& figure);
-/// The same experiments on other datasets, in tables that show what hardly depends on them; else empty.
-[[nodiscard]] std::vector<PaperCell> cells_on_other_data(const PublishedFigure& figure);
-
-/// How a table is laid out.
-struct PaperLayout {
-  enum class Kind { cells, requirement, cost };
-  Kind kind = Kind::cells;
-  std::string title;
-  std::vector<std::string_view> rows;     ///< the fields of a figure that name its row
-  std::vector<std::string_view> columns;  ///< and its column
-};
-/// The layout of a table of this name; an unknown one is laid out as most are.
-[[nodiscard]] PaperLayout layout_of(std::string_view table);
-/// A field of a figure by its name in published.csv.
-[[nodiscard]] const std::string& field_of(const PublishedFigure& figure, std::string_view name);
+/// Experiments that belong beside a figure and must not be subtracted from it; else empty. Those of distances on other
+/// datasets, budgets of other privacy modes than the paper's, and few labels where its means have the association
+/// known.
+[[nodiscard]] std::vector<PaperCell> cells_aside(const PublishedFigure& figure);
 
 /// The figures whose mean gives `figure` anew with few labels on P(Y|X), where the paper has them; else empty. Its
 /// printed means use the known association there.

@@ -4,20 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
 #include "feroma/core/error.h"
 #include "feroma/core/options.h"
-#include "feroma/report/statistics.h"
 #include "report/cost_table.h"
+#include "report/paper_filler.h"
+#include "report/paper_layout.h"
 #include "report/paper_map.h"
 
 namespace feroma {
 namespace {
 
+using detail::Filler;
 using detail::PaperCell;
 using detail::PaperLayout;
 
@@ -58,125 +58,6 @@ PaperColumn column_for(const PublishedFigure& figure, const std::string& title) 
   }
   return {shown, accuracy, figure.table == "eps_R1" ? 3 : 2};
 }
-
-/// Figures of a cell, by label and setting: one value per seed.
-using Found = std::map<std::string, std::map<std::string, std::vector<double>>>;
-
-/// Of several settings that fit a cell, the one with the most seeds.
-const std::vector<double>& fullest(const std::map<std::string, std::vector<double>>& settings) {
-  return std::max_element(settings.begin(), settings.end(),
-                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })
-      ->second;
-}
-
-class Filler {
- public:
-  Filler(const RunSet& set, const std::vector<OurResult>& results, const std::vector<PublishedFigure>& published)
-      : set_(set), results_(results), published_(published) {}
-
-  /// Our labels that have at least one of the experiments, each with its value beside the published one.
-  std::map<std::string, PaperValue> fill(const std::vector<PaperCell>& cells, const PaperValue& beside) {
-    std::map<std::string, std::vector<MeanDeviation>> spreads;
-    for (const PaperCell& cell : cells) {
-      for (const auto& [label, settings] : find(cell)) {
-        several_ = several_ || settings.size() > 1;
-        const std::optional<MeanDeviation> spread = mean_and_deviation(fullest(settings));
-        spreads[label];
-        if (spread) {
-          spreads[label].push_back(*spread);
-        }
-      }
-    }
-    std::map<std::string, PaperValue> values;
-    for (const auto& [label, found] : spreads) {
-      values[label] = mean_of(found, beside);
-    }
-    return values;
-  }
-
-  /// The published side alone.
-  PaperValue theirs(const PublishedFigure& figure, std::size_t cells) {
-    PaperValue value;
-    value.figure = &figure;
-    value.published = figure.mean;
-    value.published_std = figure.std;
-    value.cells_needed = cells;
-    const std::vector<const PublishedFigure*> parts = detail::few_label_parts(figure, published_);
-    if (!parts.empty()) {
-      double sum = 0;
-      double squares = 0;
-      for (const PublishedFigure* part : parts) {
-        sum += part->mean;
-        squares += part->std.value_or(0) * part->std.value_or(0);
-      }
-      const auto count = static_cast<double>(parts.size());
-      value.printed = figure.mean;
-      value.published = sum / count;
-      value.published_std = std::sqrt(squares / count);
-    }
-    return value;
-  }
-
-  [[nodiscard]] bool several() const { return several_; }
-  /// Labels of runs that would fit but for keys that they change in their preset.
-  [[nodiscard]] const std::set<std::string>& variants() const { return variants_; }
-
- private:
-  Found find(const PaperCell& cell) {
-    Found found;
-    for (const OurResult& result : results_) {
-      const RunEntry& run = set_.runs[result.run];
-      if (!cell.met_by(run, result)) {
-        continue;
-      }
-      if (cell.is_variant(result)) {
-        variants_.insert(result.label);
-        continue;
-      }
-      std::string label = result.label;
-      if (!cell.told_apart_by.empty()) {
-        label += fmt::format(" [{}]", plain_text(run.config.at(cell.told_apart_by).value));
-      }
-      std::vector<double>& values = found[label][result.setting];
-      if (const std::optional<double> value = detail::pick(cell.figure, result.result)) {
-        values.push_back(*value);
-      }
-    }
-    return found;
-  }
-
-  /// A mean over cells stands only where all of them are there; its spread is taken as the paper does, the root of the
-  /// mean squared spread of the cells.
-  static PaperValue mean_of(const std::vector<MeanDeviation>& found, PaperValue value) {
-    value.cells_found = found.size();
-    value.seeds = std::numeric_limits<std::size_t>::max();
-    double sum = 0;
-    double squares = 0;
-    bool spread = true;
-    for (const MeanDeviation& cell : found) {
-      sum += cell.mean;
-      squares += cell.deviation.value_or(0) * cell.deviation.value_or(0);
-      spread = spread && cell.deviation.has_value();
-      value.seeds = std::min(value.seeds, cell.count);
-    }
-    if (found.empty() || found.size() < value.cells_needed) {
-      value.seeds = 0;
-      return value;
-    }
-    const auto count = static_cast<double>(found.size());
-    value.ours = sum / count;
-    if (spread) {
-      value.ours_std = std::sqrt(squares / count);
-    }
-    return value;
-  }
-
-  const RunSet& set_;
-  const std::vector<OurResult>& results_;
-  const std::vector<PublishedFigure>& published_;
-  bool several_ = false;
-  std::set<std::string> variants_;
-};
 
 /// A table's figures by row and column, in the paper's order.
 struct Grid {
@@ -243,9 +124,9 @@ void fill_cells(const Grid& grid, Filler& filler, PaperTable& table) {
       const std::vector<PaperCell> cells = detail::cells_of(figure);
       without[c] = filler.theirs(figure, cells.size());
       rows.add(c, filler.fill(cells, without[c]));
-      PaperValue elsewhere = without[c];
-      elsewhere.same_data = false;
-      rows.add(c, filler.fill(detail::cells_on_other_data(figure), elsewhere));
+      PaperValue aside = without[c];
+      aside.comparable = false;
+      rows.add(c, filler.fill(detail::cells_aside(figure), aside));
       if (figure.method == "Feroma") {
         PaperValue alone;
         alone.figure = &figure;
@@ -293,33 +174,54 @@ void fill_requirement(const Grid& grid, Filler& filler, const std::map<std::stri
       "ours is read from requirements.json: feroma bench --requirements --format json > DIR/requirements.json");
 }
 
-void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
-  const PublishedFigure& first = *grid.figures.begin()->second;
-  const bool mean = first.shift == "all";
-  bool anew = false;
-  bool known = false;
-  bool elsewhere = false;
-  bool others = false;
-  for (const PaperRow& row : table.rows) {
-    others = others || row.name == kNotPublished;
-    for (const PaperValue& value : row.values) {
-      anew = anew || value.printed.has_value();
-      elsewhere = elsewhere || !value.same_data;
-      known = known || (value.figure != nullptr && !mean && value.figure->variant.empty() &&
-                        value.figure->shift == "P(Y|X)" && value.figure->metric == "accuracy");
-    }
+/// What is said of figures that stand beside the paper's without a difference.
+std::string aside_note(const PublishedFigure& first) {
+  if (first.table.starts_with("dp_")) {
+    return "budgets of mode paper alone are the paper's; of the other modes no difference is taken";
   }
-  if (mean && first.metric == "accuracy") {
+  if (first.table == "n_client_all") {
+    return "rows with few labels stand beside means that have the association known, so no difference is taken";
+  }
+  return fmt::format("rows with another dataset in brackets stand beside figures of {}, so no difference is taken",
+                     first.dataset);
+}
+
+/// What is said of means over the four shifts.
+void add_mean_notes(const PublishedFigure& first, bool anew, PaperTable& table) {
+  const char* spread = "; ± is the root of the mean squared spread of the cells";
+  if (table.name.starts_with("n_client_")) {
     table.notes.push_back(
-        "means over shifts: Feroma with few labels on P(Y|X), other methods with the association known, as published; "
-        "± is the root of the mean squared spread of the cells");
+        fmt::format("means over shifts: with the association known on P(Y|X), ours as the paper's{}", spread));
+  } else if (first.metric == "accuracy") {
+    table.notes.push_back(fmt::format(
+        "means over shifts: Feroma with few labels on P(Y|X), other methods with the association known, as published{}",
+        spread));
   }
   if (anew) {
     table.notes.push_back(
         "published means of Feroma are taken anew with the paper's few-label figures; printed are those with the "
         "association known");
-  } else if (mean && table.name.starts_with("n_client")) {
-    table.notes.push_back("the paper has no few-label figures here: its means of Feroma have the association known");
+  }
+}
+
+void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
+  const PublishedFigure& first = *grid.figures.begin()->second;
+  const bool mean = first.shift == "all";
+  bool anew = false;
+  bool known = false;
+  bool aside = false;
+  bool others = false;
+  for (const PaperRow& row : table.rows) {
+    others = others || row.name == kNotPublished;
+    for (const PaperValue& value : row.values) {
+      anew = anew || value.printed.has_value();
+      aside = aside || !value.comparable;
+      known = known || (value.figure != nullptr && !mean && value.figure->variant.empty() &&
+                        value.figure->shift == "P(Y|X)" && value.figure->metric == "accuracy");
+    }
+  }
+  if (mean) {
+    add_mean_notes(first, anew, table);
   }
   if (known) {
     table.notes.push_back("P(Y|X): association known on both sides");
@@ -327,12 +229,13 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
   if (detail::headings_are_swapped(table.name)) {
     table.notes.push_back(
         "headings are as printed, with levels and drifts swapped: what is headed low 10/20 is medium 5/20, of ours as "
-        "of "
-        "the paper's");
+        "of the paper's");
   }
-  if (elsewhere) {
-    table.notes.push_back(fmt::format(
-        "rows with another dataset in brackets stand beside figures of {}, so no difference is taken", first.dataset));
+  if (table.name == "dft_py") {
+    table.notes.push_back("its C.C. row is that of no other table; it is read as those of the other shifts");
+  }
+  if (aside && detail::layout_of(table.name).kind == PaperLayout::Kind::cells) {
+    table.notes.push_back(aside_note(first));
   }
   if (others) {
     table.notes.push_back(
@@ -351,7 +254,7 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
 }  // namespace
 
 std::optional<double> PaperValue::difference() const {
-  return same_data && ours && published ? std::optional(*ours - *published) : std::nullopt;
+  return comparable && ours && published ? std::optional(*ours - *published) : std::nullopt;
 }
 
 std::pair<std::size_t, std::size_t> PaperTable::filled() const {
@@ -423,7 +326,7 @@ std::vector<OurResult> results_in_tables(const std::vector<std::string>& names,
       continue;
     }
     std::vector<PaperCell> cells = detail::cells_of(figure);
-    for (PaperCell& cell : detail::cells_on_other_data(figure)) {
+    for (PaperCell& cell : detail::cells_aside(figure)) {
       cells.push_back(std::move(cell));
     }
     for (std::size_t i = 0; i < results.size(); ++i) {

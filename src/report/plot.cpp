@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "feroma/core/error.h"
 #include "report/axis.h"
 #include "report/cell_text.h"
 #include "report/line_chart.h"
@@ -47,24 +48,32 @@ std::string series_svg(const Plot::Series& series, const PlotArea& area, double 
                              area.y(value->mean - *value->deviation), area.y(value->mean + *value->deviation));
       }
       marks += fmt::format(R"(<circle class="{} c{}" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}: {}</title></circle>)",
-                           series.published ? "ring" : "dot", colour, x, y, escape_html(series.label),
-                           spread_text(value->mean, value->deviation, 2));
+                           series.look == Plot::Look::published ? "ring" : "dot", colour, x, y,
+                           escape_html(series.label), spread_text(value->mean, value->deviation, 2));
     }
     pen_down = value.has_value();
   }
-  return path.empty() ? ""
-                      : fmt::format(R"(<path class="curve {}c{}" d="{}h0"/>)", series.published ? "published " : "",
-                                    colour, path) +
-                            marks;
+  return path.empty()
+             ? ""
+             : fmt::format(R"(<path class="curve {}c{}" d="{}h0"/>)", class_of(series.look), colour, path) + marks;
 }
 
 }  // namespace
+
+const char* class_of(Plot::Look look) {
+  switch (look) {
+    case Plot::Look::ours: return "";
+    case Plot::Look::known: return "known ";
+    case Plot::Look::published: return "published ";
+  }
+  unreachable();
+}
 
 std::string plot_svg(const Plot& plot) {
   PlotArea area{60, kWidth - 24, 28, kBottom, scale_of(plot)};
   std::vector<LegendItem> keys;
   for (const Plot::Series& series : plot.series) {
-    keys.push_back({series.label, series.colour, series.published});
+    keys.push_back({series.label, series.colour, class_of(series.look)});
   }
   const Legend legend = legend_svg(keys, 12, kBottom + 46, kWidth - 24);
   std::string svg = open_svg(kWidth, kBottom + 52 + legend.height,

@@ -10,10 +10,12 @@ namespace feroma::detail {
 
 /// Values over a few ordered places: numbers of clients, budgets, numbers of labels.
 struct Plot {
+  /// How a curve is drawn: solid; dotted and fainter; dashed, with hollow dots.
+  enum class Look { ours, known, published };
   struct Series {
     std::string label;
     std::vector<std::optional<MeanDeviation>> values;  ///< one per place
-    bool published = false;                            ///< drawn dashed, with hollow dots
+    Look look = Look::ours;
     std::size_t colour = 0;
   };
   std::string title;
@@ -23,6 +25,8 @@ struct Plot {
   std::vector<Series> series;
 };
 
+/// The class that a curve of this look has in styles, with a blank behind it; empty for our own.
+[[nodiscard]] const char* class_of(Plot::Look look);
 /// Curves with error bars of one standard deviation, and a key below.
 [[nodiscard]] std::string plot_svg(const Plot& plot);
 /// The same numbers as an HTML table.

@@ -47,11 +47,10 @@ std::string rank_chart_svg(const Comparison& comparison) {
   const auto groups = rank_groups(ranks, comparison.critical_difference);
   const double first_label = kLine + 24 + 9 * static_cast<double>(groups.size());
   const double height = first_label + kStep * static_cast<double>(left_side) + 6;
-  std::string svg =
-      open_svg(kWidth, height,
-               fmt::format("Critical-difference diagram of {} algorithms over {} settings and seeds; best: "
-                           "{} with mean rank {:.2f}",
-                           count, comparison.friedman.blocks, comparison.labels.front(), ranks.front()));
+  std::string svg = open_svg(
+      kWidth, height,
+      fmt::format("Critical-difference diagram of {} algorithms over {}; best: {} with mean rank {:.2f}", count,
+                  comparison.count_text(comparison.friedman.blocks), comparison.labels.front(), ranks.front()));
   svg += fmt::format(R"(<path class="rule" d="M{:.1f} {}H{:.1f}"/>)", x(1), kLine, x(static_cast<double>(count)));
   const std::size_t every = count > 12 ? 5 : 1;
   for (std::size_t rank = 1; rank <= count; ++rank) {

@@ -10,14 +10,14 @@ Study make_study(RunSet set, const StudyOptions& options, const std::vector<Publ
   study.set = std::move(set);
   study.notes = study.set.damaged;
   study.results = results_of(study.set, study.notes);
-  study.groups = group_results(study.set, study.results);
-  study.comparison = compare(
-      study.set,
-      options.tables.empty() ? study.results : results_in_tables(options.tables, published, study.set, study.results),
-      options.versus, study.notes);
   for (const std::string& name : options.tables) {
     study.tables.push_back(make_paper_table(name, published, study.set, study.results));
   }
+  if (!options.tables.empty()) {
+    study.results = results_in_tables(options.tables, published, study.set, study.results);
+  }
+  study.groups = group_results(study.set, study.results);
+  study.comparison = compare(study.set, study.results, options.versus, study.notes);
   if (options.against_paper && options.tables.empty()) {
     for (const auto& [name, title] : paper_table_names(published)) {
       PaperTable table = make_paper_table(name, published, study.set, study.results);

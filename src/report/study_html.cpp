@@ -97,39 +97,32 @@ std::string group_section(const ResultGroup& group) {
 std::string pair_cells(const Comparison& comparison, const std::string& label) {
   for (const Comparison::Pair& pair : comparison.pairs) {
     if (pair.label == label) {
-      return fmt::format("<td>{:+.2f}</td><td>{}</td><td>{}</td><td>{}</td>", pair.mean_difference,
+      return fmt::format("<td>{:+.2f}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", pair.mean_difference, pair.n,
                          pair.wilcoxon ? escape_html(detail::p_text(pair.wilcoxon->p)) : "-",
                          pair.adjusted ? escape_html(detail::p_text(*pair.adjusted)) : "-",
                          pair.t ? escape_html(detail::p_text(pair.t->p)) : "-");
     }
   }
-  return "<td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td>";
+  return "<td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td>"
+         "<td class=\"none\">-</td>";
 }
 
 std::string comparison_section(const Comparison& comparison) {
   std::string html = fmt::format(
-      "<section><h2>Which differ</h2><p class=\"lead\">Over {} settings and seeds that all of these have; on P(Y|X) by "
-      "few labels where a method can use them. Friedman's chi-square {:.2f}, p {}. Against {}: by how many points it "
-      "leads, and two-sided p values of paired tests.</p><div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th "
-      "scope=\"col\">algorithm</th><th scope=\"col\">mean rank</th><th scope=\"col\">{} leads by</th><th "
-      "scope=\"col\">Wilcoxon p</th><th scope=\"col\">after Holm</th><th scope=\"col\">t test "
-      "p</th></tr></thead><tbody>",
-      comparison.friedman.blocks, comparison.friedman.chi_square, escape_html(detail::p_text(comparison.friedman.p)),
-      escape_html(comparison.reference), escape_html(comparison.reference));
+      "<section><h2>Which differ</h2><p class=\"lead\">Over {} that all of these have; on P(Y|X) by few labels where a "
+      "method can use them. Friedman's chi-square {:.2f}, p {}. Against {}: by how many points it leads, over how many "
+      "settings and seeds (n), and two-sided p values of paired tests.</p><div class=\"scroll\" "
+      "tabindex=\"0\"><table><thead><tr><th scope=\"col\">algorithm</th><th scope=\"col\">mean rank</th><th "
+      "scope=\"col\">{} leads by</th><th scope=\"col\">n</th><th scope=\"col\">Wilcoxon p</th><th "
+      "scope=\"col\">after Holm</th><th scope=\"col\">t test p</th></tr></thead><tbody>",
+      comparison.count_text(comparison.friedman.blocks), comparison.friedman.chi_square,
+      escape_html(detail::p_text(comparison.friedman.p)), escape_html(comparison.reference),
+      escape_html(comparison.reference));
   for (std::size_t i = 0; i < comparison.labels.size(); ++i) {
     html += fmt::format("<tr><th scope=\"row\">{}</th><td>{:.2f}</td>{}</tr>", escape_html(comparison.labels[i]),
                         comparison.friedman.mean_ranks[i], pair_cells(comparison, comparison.labels[i]));
   }
-  html += "</tbody></table></div>";
-  std::vector<std::string> notes;
-  if (comparison.left_out > 0) {
-    notes.push_back(
-        fmt::format("{} settings and seeds lack one of these algorithms and do not count", comparison.left_out));
-  }
-  for (const std::string& label : comparison.labels_left_out) {
-    notes.push_back(fmt::format("{} is missing in too many of them and is left out", label));
-  }
-  return html + notes_html(notes) + "</section>\n";
+  return html + "</tbody></table></div>" + notes_html(comparison.notes()) + "</section>\n";
 }
 
 std::string figures_section(const std::string& title, const std::string& lead, const std::vector<Figure>& figures) {
@@ -173,8 +166,15 @@ std::string study_html(const Study& study, const std::vector<PublishedFigure>& p
     sections += comparison_section(*study.comparison);
   }
   sections += figures_section("Figures", "What the runs show together.", study_figures(study, published));
+  if (runs.size() < study.groups.size()) {
+    sections += fmt::format(
+        "<section><h2>Settings one by one</h2><p class=\"lead\">Drawn are {} of {} settings; --runs draws more.</p>"
+        "</section>\n",
+        runs.size(), study.groups.size());
+  }
   for (const RunData& run : runs) {
-    sections += figures_section("Run " + run.name, "Of its setting the first run of each algorithm.", run_figures(run));
+    sections += figures_section(run.title.empty() ? "Run " + run.name : run.title,
+                                "Of this setting the first run of each algorithm.", run_figures(run));
   }
   const Json mixing = detail::mixing_json(runs);
   sections += detail::mixing_section(mixing);

@@ -77,12 +77,14 @@ Json comparison_json(const Comparison& comparison) {
   Json pairs = Json::array();
   for (const Comparison::Pair& pair : comparison.pairs) {
     pairs.push_back({{"label", pair.label},
+                     {"n", pair.n},
                      {"mean_difference", pair.mean_difference},
                      {"wilcoxon", test_json(pair.wilcoxon)},
                      {"wilcoxon_p_holm", number(pair.adjusted)},
                      {"t", test_json(pair.t)}});
   }
-  return {{"blocks", comparison.friedman.blocks},
+  return {{"by_seed", comparison.by_seed},
+          {"blocks", comparison.friedman.blocks},
           {"blocks_left_out", comparison.left_out},
           {"labels_left_out", comparison.labels_left_out},
           {"mean_ranks", std::move(ranks)},

@@ -76,14 +76,14 @@ std::string group_text(const ResultGroup& group) {
 }
 
 std::string comparison_text(const Comparison& comparison) {
-  std::string text = fmt::format(
-      "over {} settings and seeds: Friedman's chi-square {:.2f}, p {}; mean ranks differ beyond {:.2f} (Nemenyi, "
-      "0.05)\n",
-      comparison.friedman.blocks, comparison.friedman.chi_square, detail::p_text(comparison.friedman.p),
-      comparison.critical_difference);
+  std::string text =
+      fmt::format("over {}: Friedman's chi-square {:.2f}, p {}; mean ranks differ beyond {:.2f} (Nemenyi, 0.05)\n",
+                  comparison.count_text(comparison.friedman.blocks), comparison.friedman.chi_square,
+                  detail::p_text(comparison.friedman.p), comparison.critical_difference);
   Rows rows{{{"algorithm"},
              {"mean rank"},
              {fmt::format("{} leads by", comparison.reference)},
+             {"n"},
              {"Wilcoxon p"},
              {"after Holm"},
              {"t test p"}}};
@@ -92,6 +92,7 @@ std::string comparison_text(const Comparison& comparison) {
     for (const Comparison::Pair& pair : comparison.pairs) {
       if (pair.label == comparison.labels[i]) {
         row.push_back({fmt::format("{:+.2f}", pair.mean_difference)});
+        row.push_back({fmt::format("{}", pair.n)});
         row.push_back({pair.wilcoxon ? detail::p_text(pair.wilcoxon->p) : "-"});
         row.push_back({pair.adjusted ? detail::p_text(*pair.adjusted) : "-"});
         row.push_back({pair.t ? detail::p_text(pair.t->p) : "-"});
@@ -100,11 +101,8 @@ std::string comparison_text(const Comparison& comparison) {
     rows.push_back(std::move(row));
   }
   text += detail::text_grid(rows, /*left=*/1, /*colour=*/false);
-  if (comparison.left_out > 0) {
-    text += fmt::format("- {} settings and seeds lack one of these algorithms and do not count\n", comparison.left_out);
-  }
-  for (const std::string& label : comparison.labels_left_out) {
-    text += fmt::format("- {} is missing in too many of them and is left out\n", label);
+  for (const std::string& note : comparison.notes()) {
+    text += fmt::format("- {}\n", note);
   }
   return text;
 }

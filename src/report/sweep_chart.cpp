@@ -3,259 +3,73 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <functional>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "report/paper_map.h"
+#include "report/sweep_axes.h"
 
 namespace feroma::detail {
 namespace {
 
-/// No privacy stands behind every budget.
-constexpr double kNoBudget = 1e300;
-constexpr std::string_view kBudget = "privacy.epsilon_total";
+constexpr std::string_view kShiftKey = "scenario.shift";
 
-/// What one plot runs over.
-struct Sweep {
-  std::string_view title;
-  std::string_view key;  ///< of the config
-  std::string_view x_title;
-  std::string_view y_title;
-  std::string_view metric;                ///< of the published figures
-  std::vector<std::string_view> follows;  ///< keys that change with it and do not part groups
-  std::function<std::optional<double>(const RunEntry&, const ResultRecord&)> get;
-};
-
-std::string text_of(const RunEntry& run, const char* key) {
-  const auto found = run.config.find(key);
-  return found == run.config.end() ? "" : plain_text(found->second.value);
-}
-
-std::optional<double> accuracy_of(const RunEntry& run, const ResultRecord& result) {
-  return comparable_accuracy(run, result);
-}
-
-bool is_concept_label(const RunEntry& run) { return text_of(run, "scenario.shift") == "concept_label"; }
-
-/// Over numbers of clients the paper has the association known on P(Y|X).
-std::optional<double> known_accuracy_of(const RunEntry& run, const ResultRecord& result) {
-  return is_concept_label(run) ? result.accuracy_known : result.accuracy;
-}
-
-const std::vector<Sweep>& sweeps() {
-  static const std::vector<Sweep> kSweeps{
-      {"Accuracy and the number of clients",
-       "scenario.clients",
-       "clients",
-       "accuracy %",
-       "accuracy",
-       {"scenario.test_clients"},
-       known_accuracy_of},
-      {"Time and the number of clients",
-       "scenario.clients",
-       "clients",
-       "seconds",
-       "log2_seconds",
-       {"scenario.test_clients"},
-       [](const RunEntry&, const ResultRecord& result) -> std::optional<double> { return result.seconds_total; }},
-      {"Accuracy and the privacy budget",
-       kBudget,
-       "epsilon of a client over the whole run",
-       "accuracy %",
-       "accuracy",
-       {"privacy.mode"},
-       accuracy_of},
-      {"Accuracy and the number of labels",
-       "scenario.few_labels",
-       "labelled samples per class",
-       "accuracy with few labels %",
-       "",
-       {},
-       [](const RunEntry&, const ResultRecord& result) { return result.accuracy_few_label; }},
-  };
-  return kSweeps;
-}
-
-std::optional<double> number_of(const Settings& config, std::string_view key) {
-  const auto found = config.find(std::string(key));
-  if (found == config.end()) {
-    return std::nullopt;
-  }
-  if (const auto* whole = std::get_if<std::int64_t>(&found->second.value)) {
-    return static_cast<double>(*whole);
-  }
-  const auto* real = std::get_if<double>(&found->second.value);
-  return real != nullptr ? std::optional(*real) : std::nullopt;
-}
-
-std::string privacy_mode(const RunEntry& run) {
-  const std::string mode = text_of(run, "privacy.mode");
-  return mode.empty() ? "off" : mode;
-}
-
-/// Where a run stands on the axis.
-std::optional<double> place_of(const Sweep& sweep, const RunEntry& run) {
-  if (sweep.key == kBudget && privacy_mode(run) == "off") {
-    return kNoBudget;
-  }
-  return number_of(run.config, sweep.key);
-}
-
-std::string without(const Sweep& sweep, const std::string& setting) {
+/// A setting without some of its lines, "key=value" each.
+std::string without(const std::vector<std::string_view>& keys, std::string_view setting) {
   std::string rest;
-  std::string_view text = setting;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n') + 1;
-    const std::string_view key = text.substr(0, text.find('='));
-    if (key != sweep.key && std::find(sweep.follows.begin(), sweep.follows.end(), key) == sweep.follows.end()) {
-      rest += text.substr(0, end);
+  while (!setting.empty()) {
+    const std::size_t end = setting.find('\n') + 1;
+    const std::string_view key = setting.substr(0, setting.find('='));
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      rest += setting.substr(0, end);
     }
-    text.remove_prefix(end);
+    setting.remove_prefix(end);
   }
   return rest;
 }
 
-/// Runs that differ in nothing else: by place and label, one value per seed.
+/// Values by place and label, one per seed.
+using Seeds = std::map<double, std::map<std::string, std::vector<double>>>;
+
+/// Runs that differ in nothing but their place on the axis.
 struct Family {
   const RunEntry* first = nullptr;
-  std::map<double, std::map<std::string, std::vector<double>>> values;
+  Seeds values;
+  Seeds known;
 };
-
-/// Which table has the paper's figures for this family, if any.
-std::string table_for(const Sweep& sweep, const RunEntry& run) {
-  if (text_of(run, "scenario.dataset") != "mnist" || text_of(run, "scenario.generator") != "feroma") {
-    return "";
-  }
-  const ShiftName* shift = find_shift(text_of(run, "scenario.shift"));
-  if (shift == nullptr || shift->ending.empty()) {
-    return "";
-  }
-  if (sweep.key == "scenario.clients" && text_of(run, "scenario.level") == "medium") {
-    return fmt::format("n_client_{}", shift->ending);
-  }
-  // Budgets of other modes are not the paper's.
-  if (sweep.key == kBudget && privacy_mode(run) == "paper" && text_of(run, "scenario.drifts") == "10") {
-    return shift->ending == "px" || shift->ending == "py" ? "dp_px_py" : "dp_pyx_pxy";
-  }
-  return "";
-}
-
-/// Where a published figure stands on the axis.
-std::optional<double> published_place(const Sweep& sweep, const PublishedFigure& figure) {
-  if (figure.variant == "No DP") {
-    return kNoBudget;
-  }
-  std::string_view text = sweep.key == "scenario.clients" ? std::string_view(figure.clients) : figure.variant;
-  if (text.starts_with("epsilon=")) {
-    text.remove_prefix(8);
-  }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-bool same_experiment(const Sweep& sweep, const PublishedFigure& figure, const RunEntry& run) {
-  const ShiftName* shift = find_shift(figure.shift);
-  return figure.metric == sweep.metric && shift != nullptr && shift->ours == text_of(run, "scenario.shift") &&
-         figure.level == text_of(run, "scenario.level");
-}
-
-/// The colour of our curve of the same method, or the next one.
-std::size_t colour_of(const Plot& plot, std::string_view start) {
-  for (const Plot::Series& series : plot.series) {
-    if (series.label.starts_with(start)) {
-      return series.colour;
-    }
-  }
-  return plot.series.size();
-}
-
-void add_published(const Sweep& sweep, const Family& family, const std::vector<PublishedFigure>& published,
-                   const std::vector<double>& places, Plot& plot) {
-  const std::string table = table_for(sweep, *family.first);
-  for (const auto& [method, ours] : {std::pair<const char*, const char*>{"FedAvg", "fedavg"}, {"Feroma", "feroma"}}) {
-    Plot::Series series{fmt::format("{}, published", method), {}, true, colour_of(plot, ours)};
-    series.values.resize(places.size());
-    bool any = false;
-    for (const PublishedFigure& figure : published) {
-      if (table.empty() || figure.table != table || figure.method != method ||
-          !same_experiment(sweep, figure, *family.first)) {
-        continue;
-      }
-      const std::optional<double> place = published_place(sweep, figure);
-      const auto at = std::find(places.begin(), places.end(), place.value_or(-1));
-      if (at != places.end()) {
-        const bool time = figure.metric == "log2_seconds";
-        series.values[static_cast<std::size_t>(at - places.begin())] =
-            MeanDeviation{time ? std::exp2(figure.mean) : figure.mean, figure.std, 5};
-        any = true;
-      }
-    }
-    if (any) {
-      plot.series.push_back(std::move(series));
-    }
-  }
-}
-
-/// Titles say what is not the same in all plots of a kind: what is known on P(Y|X), and what a budget means.
-Plot titled_plot(const Sweep& sweep, const RunEntry& run) {
-  Plot plot{std::string(sweep.title), std::string(sweep.x_title), std::string(sweep.y_title), {}, {}};
-  if (sweep.key == "scenario.clients" && sweep.metric == "accuracy" && is_concept_label(run)) {
-    plot.y_title = "accuracy, association known %";
-  }
-  if (sweep.key == kBudget) {
-    const std::string mode = privacy_mode(run);
-    plot.title += fmt::format(", mode {}", mode);
-    plot.x_title = mode == "paper" ? "\"epsilon\" of the published noise, which is no guarantee" : plot.x_title;
-  }
-  for (const char* key : {"scenario.dataset", "scenario.shift", "scenario.level"}) {
-    plot.title += (std::string_view(key) == "scenario.dataset" ? ": " : " ") + text_of(run, key);
-  }
-  return plot;
-}
-
-Plot plot_of(const Sweep& sweep, const Family& family, const std::vector<PublishedFigure>& published) {
-  Plot plot = titled_plot(sweep, *family.first);
-  std::vector<double> places;
-  std::map<std::string, Plot::Series> series;
-  for (const auto& [place, labels] : family.values) {
-    plot.places.push_back(place == kNoBudget ? "no privacy" : fmt::format("{:g}", place));
-    places.push_back(place);
-    for (const auto& [label, values] : labels) {
-      series[label].values.resize(family.values.size());
-      series[label].values[places.size() - 1] = mean_and_deviation(values);
-    }
-  }
-  for (auto& [label, one] : series) {
-    one.label = label;
-    one.colour = plot.series.size();
-    plot.series.push_back(std::move(one));
-  }
-  add_published(sweep, family, published, places, plot);
-  return plot;
-}
-
 /// Setting and privacy mode: budgets of different modes do not mean the same.
 using Families = std::map<std::pair<std::string, std::string>, Family>;
 
-Families families_of(const Sweep& sweep, const Study& study) {
+/// What one plot shows.
+struct Curves {
+  const RunEntry* run = nullptr;  ///< one of those behind it
+  Points ours;
+  Points known;
+  Points published;
+};
+
+Families families_of(const SweepAxis& axis, const Study& study) {
+  std::vector<std::string_view> keys = axis.follows;
+  keys.push_back(axis.key);
   Families families;
   for (const OurResult& result : study.results) {
     const RunEntry& run = study.set.runs[result.run];
-    const std::optional<double> place = place_of(sweep, run);
-    const std::optional<double> value = sweep.get(run, result.result);
+    const std::optional<double> place = place_of(axis, run);
+    const std::optional<double> value = axis.get(run, result.result);
     if (place && value && std::isfinite(*value)) {
-      Family& family = families[{without(sweep, result.setting), privacy_mode(run)}];
+      Family& family = families[{without(keys, result.setting), privacy_mode(run)}];
       family.first = family.first == nullptr ? &run : family.first;
       family.values[*place][result.label].push_back(*value);
+      const std::optional<double> known = axis.known ? axis.known(run, result.result) : std::nullopt;
+      if (known && std::isfinite(*known)) {
+        family.known[*place][result.label].push_back(*known);
+      }
     }
   }
-  if (sweep.key == kBudget) {
+  if (axis.key == kBudgetKey) {
     // Runs without privacy stand behind the budgets of every mode.
     for (auto& [key, family] : families) {
       const auto off = families.find({key.first, "off"});
@@ -267,15 +81,155 @@ Families families_of(const Sweep& sweep, const Study& study) {
   return families;
 }
 
+Points points_of(const Seeds& seeds, const char* behind = "") {
+  Points points;
+  for (const auto& [place, labels] : seeds) {
+    for (const auto& [label, values] : labels) {
+      points[place][label + behind] = *mean_and_deviation(values);
+    }
+  }
+  return points;
+}
+
+/// The mean of what all parts have; its spread is the root of the mean squared spread, as in the tables.
+Points mean_points(const std::vector<const Points*>& parts) {
+  Points means;
+  for (const auto& [place, labels] : *parts.front()) {
+    for (const auto& [label, first] : labels) {
+      MeanDeviation mean{0, 0.0, first.count};
+      double squares = 0;
+      bool spread = true;
+      std::size_t found = 0;
+      for (const Points* part : parts) {
+        const auto at = part->find(place);
+        if (at == part->end() || !at->second.contains(label)) {
+          break;
+        }
+        const MeanDeviation& one = at->second.at(label);
+        mean.mean += one.mean / static_cast<double>(parts.size());
+        mean.count = std::min(mean.count, one.count);
+        squares += one.deviation.value_or(0) * one.deviation.value_or(0);
+        spread = spread && one.deviation.has_value();
+        ++found;
+      }
+      if (found == parts.size()) {
+        mean.deviation = spread ? std::optional(std::sqrt(squares / static_cast<double>(found))) : std::nullopt;
+        means[place][label] = mean;
+      }
+    }
+  }
+  return means;
+}
+
+/// Titles say what is not the same in all plots of a kind: what is known on P(Y|X), and what a budget means.
+Plot titled_plot(const SweepAxis& axis, const RunEntry& run, bool over_shifts) {
+  Plot plot{std::string(axis.title), std::string(axis.x_title), std::string(axis.y_title), {}, {}};
+  if (axis.key == kClientsKey && axis.metric == "accuracy" && (over_shifts || is_concept_label(run))) {
+    plot.y_title = over_shifts ? "accuracy, on P(Y|X) association known %" : "accuracy, association known %";
+  }
+  if (axis.key == kBudgetKey) {
+    const std::string mode = privacy_mode(run);
+    plot.title += fmt::format(", mode {}", mode);
+    plot.x_title = mode == "paper" ? "\"epsilon\" of the published noise, which is no guarantee" : plot.x_title;
+  }
+  const std::string shift = over_shifts ? "" : fmt::format(" {}", text_of(run, "scenario.shift"));
+  plot.title += fmt::format(": {}{} {}{}", text_of(run, "scenario.dataset"), shift, text_of(run, "scenario.level"),
+                            over_shifts ? ", mean over the four shifts" : "");
+  return plot;
+}
+
+/// The colour of our curve of the same name or method, or the next one.
+std::size_t colour_of(const Plot& plot, const std::string& label) {
+  std::string start = label.substr(0, label.find(','));
+  std::transform(start.begin(), start.end(), start.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  for (const Plot::Series& series : plot.series) {
+    if (series.label.starts_with(start)) {
+      return series.colour;
+    }
+  }
+  return plot.series.size();
+}
+
+/// Adds curves for the places that the plot has.
+void add_series(const Points& points, const std::vector<double>& places, Plot::Look look, Plot& plot) {
+  std::map<std::string, Plot::Series> all;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto found = points.find(places[i]);
+    if (found == points.end()) {
+      continue;
+    }
+    for (const auto& [label, value] : found->second) {
+      Plot::Series& series = all[label];
+      series.values.resize(places.size());
+      series.values[i] = value;
+    }
+  }
+  for (auto& [label, series] : all) {
+    series.label = label;
+    series.look = look;
+    series.colour = look == Plot::Look::ours ? plot.series.size() : colour_of(plot, label);
+    plot.series.push_back(std::move(series));
+  }
+}
+
+Plot plot_of(const SweepAxis& axis, const Curves& curves, bool over_shifts) {
+  Plot plot = titled_plot(axis, *curves.run, over_shifts);
+  std::vector<double> places;
+  for (const auto& [place, labels] : curves.ours) {
+    plot.places.push_back(place == kNoBudget ? "no privacy" : fmt::format("{:g}", place));
+    places.push_back(place);
+  }
+  add_series(curves.ours, places, Plot::Look::ours, plot);
+  add_series(curves.known, places, Plot::Look::known, plot);
+  add_series(curves.published, places, Plot::Look::published, plot);
+  return plot;
+}
+
+/// Means over the four shifts, of settings that have all of them.
+std::vector<Curves> means_over_shifts(const std::map<std::pair<std::string, std::string>, Curves>& all) {
+  std::map<std::pair<std::string, std::string>, std::map<std::string, const Curves*>> by_rest;
+  for (const auto& [key, curves] : all) {
+    const ShiftName* shift = find_shift(text_of(*curves.run, "scenario.shift"));
+    if (shift != nullptr && !shift->ending.empty()) {
+      by_rest[{without({kShiftKey}, key.first), key.second}][std::string(shift->ours)] = &curves;
+    }
+  }
+  std::vector<Curves> means;
+  constexpr std::size_t kShifts = 4;
+  for (const auto& [rest, shifts] : by_rest) {
+    if (shifts.size() == kShifts) {
+      std::vector<const Points*> ours;
+      std::vector<const Points*> published;
+      for (const auto& [shift, curves] : shifts) {
+        ours.push_back(&curves->ours);
+        published.push_back(&curves->published);
+      }
+      means.push_back({shifts.begin()->second->run, mean_points(ours), {}, mean_points(published)});
+    }
+  }
+  return means;
+}
+
 }  // namespace
 
 std::vector<Plot> sweep_plots(const Study& study, const std::vector<PublishedFigure>& published) {
   std::vector<Plot> plots;
-  for (const Sweep& sweep : sweeps()) {
-    for (const auto& [setting, family] : families_of(sweep, study)) {
+  for (const SweepAxis& axis : sweep_axes()) {
+    std::map<std::pair<std::string, std::string>, Curves> all;
+    for (const auto& [key, family] : families_of(axis, study)) {
       if (family.values.size() > 1) {
-        plots.push_back(plot_of(sweep, family, published));
+        all[key] = {family.first, points_of(family.values), points_of(family.known, ", association known"),
+                    published_points(axis, *family.first, published)};
       }
+    }
+    for (const Curves& mean : axis.over_shifts ? means_over_shifts(all) : std::vector<Curves>()) {
+      if (mean.ours.size() > 1) {
+        plots.push_back(plot_of(axis, mean, /*over_shifts=*/true));
+      }
+    }
+    for (const auto& [key, curves] : all) {
+      plots.push_back(plot_of(axis, curves, /*over_shifts=*/false));
     }
   }
   return plots;

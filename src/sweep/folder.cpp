@@ -162,12 +162,14 @@ SweepFolder::SweepFolder(fs::path path) : path_(std::move(path)) {
 SweepFolder::~SweepFolder() = default;
 
 void SweepFolder::remember(const Sweep& sweep) const {
-  Settings settings;
+  const fs::path file = path_ / "sweeps" / (sweep.name + ".toml");
+  // An earlier call may have asked for other seeds or algorithms: what it ran belongs to the sweep all the same.
+  Settings settings = fs::exists(file) ? load_settings(file) : Settings();
   settings["sweep.file"] = {sweep.file.string(), "sweep"};
   for (const SweepCell& cell : sweep.cells) {
     settings["cell." + cell.key] = {cell.point, "sweep"};
   }
-  write_file_atomically(path_ / "sweeps" / (sweep.name + ".toml"), to_toml(settings));
+  write_file_atomically(file, to_toml(settings));
 }
 
 void SweepFolder::note_failure(const SweepCell& cell, const std::string& reason) const {

@@ -66,8 +66,9 @@ TEST_F(CliReport, GroupsSeedsAndWritesEveryForm) {
   }
   EXPECT_TRUE(contains(text_of(path("r.csv")), "results,fmnist,")) << text_of(path("r.csv"));
   EXPECT_TRUE(contains(text_of(path("r.tex")), "\\bottomrule"));
-  for (const char* figure : {"ranks", "s1-accuracy-fedavg", "s1-profiles-feroma-auto", "s1-mixing-rounds-feroma-auto",
-                             "s1-mixing-clients-feroma-auto"}) {
+  for (const char* figure :
+       {"ranks", "fmnist-covariate-medium-accuracy-fedavg", "fmnist-covariate-medium-profiles-feroma-auto",
+        "fmnist-covariate-medium-mixing-rounds-feroma-auto", "fmnist-covariate-medium-mixing-clients-feroma-auto"}) {
     EXPECT_TRUE(contains(text_of(path(fmt::format("figures/{}.svg", figure))), "</svg>")) << figure;
   }
 }

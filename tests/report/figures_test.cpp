@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -228,6 +229,59 @@ TEST(SweepPlots, ClientsOnConceptShiftsHaveTheAssociationKnown) {
   EXPECT_EQ(plot.y_title, "accuracy, association known %");
 }
 
+TEST(SweepPlots, WhereAllFourShiftsAreThereTheirMeanIsDrawnToo) {
+  const TempFolder folder;
+  const auto write = [&folder](const std::string& shift, double accuracy) {
+    for (const int clients : {10, 20}) {
+      write_cell(folder / fmt::format("{}-{}", shift, clients),
+                 {.shift = shift, .level = "medium", .drifts = 10, .clients = clients},
+                 {sample_result("feroma-auto", accuracy)});
+    }
+  };
+  write("covariate", 80);
+  write("label_prior", 90);
+  write("concept_label", 70);
+  EXPECT_FALSE(holds(detail::sweep_plots(study_of(folder), published_figures()).front().title, "mean over"));
+  write("concept_feature", 60);
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 10U) << "accuracy and time, four shifts and their mean";
+  const detail::Plot& mean = plots[0];
+  EXPECT_EQ(mean.title, "Accuracy and the number of clients: mnist medium, mean over the four shifts");
+  EXPECT_EQ(mean.y_title, "accuracy, on P(Y|X) association known %");
+  ASSERT_EQ(mean.series.size(), 3U);
+  EXPECT_DOUBLE_EQ(mean.series[0].values[1]->mean, (80 + 90 + 71 + 60) / 4.0) << "known on P(Y|X)";
+  EXPECT_EQ(mean.series[2].label, "Feroma, published");
+  const auto all = std::find_if(published_figures().begin(), published_figures().end(), [](const PublishedFigure& one) {
+    return one.table == "n_client_all" && one.method == "Feroma" && one.clients == "20" && one.metric == "accuracy";
+  });
+  EXPECT_NEAR(mean.series[2].values[1]->mean, all->mean, 0.02) << "the paper's own mean";
+}
+
+TEST(SweepPlots, LabelsHaveTheKnownAssociationAndThePapersPointsBesideThem) {
+  const TempFolder folder;
+  for (const int labels : {5, 20}) {
+    write_cell(
+        folder / fmt::format("{}", labels),
+        {.shift = "concept_label", .level = "medium", .drifts = 10, .more = fmt::format("few_labels = {}\n", labels)},
+        {sample_result("feroma-auto", 80)});
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 1U);
+  const detail::Plot& plot = plots[0];
+  ASSERT_EQ(plot.series.size(), 4U);
+  EXPECT_EQ(plot.series[0].label, "feroma-auto");
+  EXPECT_DOUBLE_EQ(plot.series[0].values[0]->mean, 80.75);
+  EXPECT_EQ(plot.series[1].label, "feroma-auto, association known");
+  EXPECT_DOUBLE_EQ(plot.series[1].values[0]->mean, 81);
+  EXPECT_EQ(plot.series[1].colour, plot.series[0].colour);
+  EXPECT_EQ(plot.series[2].label, "Feroma, published");
+  EXPECT_FALSE(plot.series[2].values[0]) << "the paper has 20 labels alone";
+  EXPECT_DOUBLE_EQ(plot.series[2].values[1]->mean, 80.09);
+  EXPECT_EQ(plot.series[3].label, "Feroma, published, association known");
+  EXPECT_DOUBLE_EQ(plot.series[3].values[1]->mean, 88.87);
+  EXPECT_EQ(count(detail::plot_svg(plot), "class=\"curve known "), 2U) << "the curve and its key";
+}
+
 TEST(Figures, HaveNamesOfTheirOwnAndTextForThoseWhoDoNotSee) {
   const TempFolder folder;
   const RunData run = run_with_profiles(folder);
@@ -247,6 +301,8 @@ TEST(Figures, HaveNamesOfTheirOwnAndTextForThoseWhoDoNotSee) {
     EXPECT_GT(figure.height(), 50);
   }
   EXPECT_TRUE(names.contains("ranks"));
+  EXPECT_TRUE(names.contains("cost-mnist-covariate-low-drifts-5-rounds-20-clients-20-generator-feroma"));
+  EXPECT_TRUE(holds(figures[0].caption, "Mean ranks over")) << figures[0].caption;
   EXPECT_TRUE(names.contains("run-accuracy-feroma-auto"));
   EXPECT_TRUE(names.contains("run-profiles-feroma-auto"));
   EXPECT_TRUE(names.contains("run-mixing-rounds-feroma-auto"));
@@ -270,6 +326,22 @@ TEST(StudyHtml, IsOnePageThatLoadsNothingFromElsewhere) {
   EXPECT_EQ(count(page, "<section>") + count(page, "<section id"), count(page, "</section>"));
 }
 
+TEST(StudyHtml, SaysHowManySettingsAreDrawn) {
+  const TempFolder folder;
+  for (int drifts = 1; drifts <= 7; ++drifts) {
+    write_cell(folder / fmt::format("{}", drifts), {.drifts = drifts}, {sample_result("fedavg", 70)});
+  }
+  testing::write_sample_run(folder / "sample", {});
+  const Study study = study_of(folder);
+  const std::string page = study_html(study, published_figures(), drawn_runs(study, 1), "page");
+  EXPECT_TRUE(holds(page, "Drawn are 1 of 8 settings; --runs draws more."));
+  EXPECT_TRUE(holds(page, "Drawn are the costs of 6 of 8 settings."));
+  EXPECT_EQ(count(page, "<h2>fmnist, covariate, high, drifts 10, rounds 8, clients 10"), 2U)
+      << "Fashion-MNIST comes first; its results and its run are headed by the setting";
+  const std::string whole = study_html(study, published_figures(), std::vector<RunData>(8), "page");
+  EXPECT_FALSE(holds(whole, "Drawn are 8"));
+}
+
 TEST(DrawnRuns, AreTheFirstOfEachSetting) {
   const TempFolder folder;
   testing::write_sample_run(folder / "a", {});
@@ -287,10 +359,11 @@ TEST(DrawnRuns, JoinTheCellsOfASettingThoseThatMixFirst) {
   const std::vector<RunData> runs = drawn_runs(study_of(folder), 4);
   ASSERT_EQ(runs.size(), 1U);
   ASSERT_EQ(runs[0].algorithms.size(), 2U);
-  EXPECT_EQ(runs[0].name, "f1");
+  EXPECT_EQ(runs[0].name, "fmnist-covariate-high") << "the setting, not a folder";
+  EXPECT_EQ(runs[0].title, "fmnist, covariate, high, drifts 10, rounds 8, clients 10");
   EXPECT_EQ(runs[0].algorithms[0].label, "feroma-auto");
   const Figure together = run_figures(runs[0]).front();
-  EXPECT_EQ(together.name, "f1-accuracy");
+  EXPECT_EQ(together.name, "fmnist-covariate-high-accuracy");
   EXPECT_EQ(count(together.svg, "<path class=\"curve"), 4U) << "two, and their keys";
 }
 

@@ -9,6 +9,7 @@
 
 #include "feroma/models/spec.h"
 #include "src/report/cost_table.h"
+#include "src/report/paper_layout.h"
 #include "tests/expect_error.h"
 
 namespace feroma {
@@ -87,6 +88,28 @@ TEST(PaperMap, ConceptShiftHasKnownBesideKnownAndFewLabelsBesideFewLabels) {
   }
 }
 
+TEST(PaperMap, MeansOverNumbersOfClientsHaveTheAssociationKnownOnBothSides) {
+  std::size_t seen = 0;
+  for (const PublishedFigure& one : published_figures()) {
+    if (one.table != "n_client_all" || one.metric != "accuracy") {
+      continue;
+    }
+    const auto cells = detail::cells_of(one);
+    const auto aside = detail::cells_aside(one);
+    ASSERT_EQ(cells.size(), 4U);
+    EXPECT_EQ(aside.size(), one.method == "Feroma" ? 4U : 0U) << one.method;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const bool concept_label = condition(cells[i].run, "scenario.shift") == "concept_label";
+      EXPECT_EQ(cells[i].figure, concept_label ? Pick::known : Pick::accuracy) << one.method;
+      if (!aside.empty()) {
+        EXPECT_EQ(aside[i].figure, concept_label ? Pick::few_label : Pick::accuracy);
+      }
+    }
+    ++seen;
+  }
+  EXPECT_GT(seen, 4U);
+}
+
 TEST(PaperMap, VariantsAskForTheirSettings) {
   const PaperCell masks =
       detail::cells_of(figure("stoc_mnist_px_py", "Feroma", "low", "10/20", "M=2, threshold on"))[0];
@@ -121,23 +144,23 @@ TEST(PaperMap, VariantsAskForTheirSettings) {
   EXPECT_EQ(condition(seen.run, "scenario.unseen_from"), "no condition") << "cells of the main tables stand there too";
   const PaperCell budget = detail::cells_of(figure("dp_px_py", "Feroma", "low", "10/20", "epsilon=5"))[0];
   EXPECT_EQ(condition(budget.run, "privacy.epsilon_total"), "5");
-  EXPECT_TRUE(std::any_of(budget.run.begin(), budget.run.end(), [](const Condition& one) {
-    return one.key == "privacy.mode" && one.rule == Condition::Rule::differs;
-  }));
+  EXPECT_EQ(condition(budget.run, "privacy.mode"), "paper") << "budgets of other modes are not the paper's";
 }
 
 TEST(PaperMap, TablesOfDistancesAreReadTheRightWayRound) {
-  // Their C.C. rows are the main tables' figures of Feroma, which tells the experiment behind each.
-  for (const std::string shift : {"px", "pxy"}) {
+  // Their C.C. rows are figures of Feroma in other tables, which tells the experiment behind each.
+  for (const std::string shift : {"px", "pxy", "pyx"}) {
     for (const char* level : {"low", "medium", "high"}) {
       for (const char* drift : {"5/20", "10/20", "20/20"}) {
         const PublishedFigure& one = figure("dft_" + shift, "Feroma", level, drift, "C.C.");
         const PaperCell cell = detail::cells_of(one)[0];
         const std::string true_drift =
             condition(cell.run, "scenario.drifts") + "/" + condition(cell.run, "scenario.rounds");
-        EXPECT_EQ(one.mean,
-                  figure("main_appe_fmnist_" + shift, "Feroma", condition(cell.run, "scenario.level"), true_drift).mean)
-            << shift << " " << level << " " << drift;
+        const std::string true_level = condition(cell.run, "scenario.level");
+        const PublishedFigure& same =
+            shift == "pyx" ? figure("pyx_few_sample_FMNIST", "Feroma", true_level, true_drift, "Few labeled samples")
+                           : figure("main_appe_fmnist_" + shift, "Feroma", true_level, true_drift);
+        EXPECT_EQ(one.mean, same.mean) << shift << " " << level << " " << drift;
       }
     }
   }

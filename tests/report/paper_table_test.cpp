@@ -198,6 +198,25 @@ TEST(PaperTable, TimesAreLogarithms) {
   EXPECT_FALSE(row(table, "FedDrift", "").values[4].published) << "the paper could not run it with 50 clients";
 }
 
+TEST(PaperTable, MeansOverNumbersOfClientsCompareKnownWithKnown) {
+  const TempFolder folder;
+  for (const char* shift : {"covariate", "label_prior", "concept_feature", "concept_label"}) {
+    write_cell(folder / shift, {.shift = shift, .level = "medium", .drifts = 10}, {sample_result("feroma-auto", 80)});
+  }
+  const PaperTable table = table_of("n_client_all", folder);
+  const auto twenty = std::find_if(table.columns.begin(), table.columns.end(),
+                                   [](const PaperColumn& column) { return column.title == "20 accuracy"; });
+  ASSERT_NE(twenty, table.columns.end());
+  const auto c = static_cast<std::size_t>(twenty - table.columns.begin());
+  const PaperValue& known = row(table, "Feroma", "feroma-auto").values[c];
+  EXPECT_DOUBLE_EQ(*known.ours, (3 * 80 + 81) / 4.0);
+  EXPECT_TRUE(known.difference());
+  const PaperValue& few = row(table, "Feroma", "feroma-auto [few labels]").values[c];
+  EXPECT_DOUBLE_EQ(*few.ours, (3 * 80 + 80.75) / 4);
+  EXPECT_FALSE(few.difference());
+  EXPECT_TRUE(has_note(table, "rows with few labels stand beside means that have the association known"));
+}
+
 TEST(PaperTable, BudgetsAreKeptApartByMode) {
   const TempFolder folder;
   for (const char* mode : {"gaussian", "paper"}) {
@@ -206,8 +225,11 @@ TEST(PaperTable, BudgetsAreKeptApartByMode) {
                {sample_result("feroma-auto", 80)});
   }
   const PaperTable table = table_of("dp_px_py", folder);
-  EXPECT_TRUE(row(table, "epsilon=5", "feroma-auto [gaussian]").values[0].ours);
-  EXPECT_TRUE(row(table, "epsilon=5", "feroma-auto [paper]").values[0].ours);
+  const PaperValue& other = row(table, "epsilon=5", "feroma-auto [gaussian]").values[0];
+  EXPECT_TRUE(other.ours);
+  EXPECT_FALSE(other.difference()) << "its budget means something else";
+  EXPECT_TRUE(row(table, "epsilon=5", "feroma-auto [paper]").values[0].difference());
+  EXPECT_TRUE(has_note(table, "budgets of mode paper alone are the paper's"));
   EXPECT_FALSE(row(table, "No DP", "").values[0].ours);
 }
 
@@ -237,6 +259,9 @@ TEST(PaperTable, CostsAreMeasuredAndComputed) {
   EXPECT_DOUBLE_EQ(*lenet.values[1].ours, 248.024);  // down
   EXPECT_DOUBLE_EQ(*lenet.values[2].ours, 248.024);  // 4 * 62006
   EXPECT_DOUBLE_EQ(*lenet.values[2].published, 248.0);
+  EXPECT_TRUE(lenet.values[0].difference());
+  EXPECT_FALSE(lenet.values[2].difference()) << "what is computed is no result of ours";
+  EXPECT_FALSE(lenet.values[3].difference()) << "the paper's seconds are of another bandwidth";
   EXPECT_NEAR(*lenet.values[3].ours, 0.0124012, 1e-9);  // at 20 MB/s
   const PaperRow& vit = row(table, "ViT-B/16 86M Feroma", "");
   EXPECT_FALSE(vit.values[0].ours);

@@ -52,8 +52,8 @@ TEST(Groups, AreRunsThatDifferInTheirSeedsOnly) {
   write_study(folder);
   const Study study = study_of(folder);
   ASSERT_EQ(study.groups.size(), 2U);
-  EXPECT_EQ(study.groups[0].title, "mnist, covariate, low, drifts 10, rounds 20, clients 20, generator feroma");
-  const ResultGroup& group = study.groups[1];
+  EXPECT_EQ(study.groups[1].title, "mnist, covariate, low, drifts 10, rounds 20, clients 20, generator feroma");
+  const ResultGroup& group = study.groups[0];
   ASSERT_EQ(group.rows.size(), 3U);
   EXPECT_EQ(group.rows[0].label, "feroma-auto");
   EXPECT_EQ(group.rows[0].rank, 1U);
@@ -72,6 +72,52 @@ TEST(Groups, SayWhatElseDiffers) {
   EXPECT_TRUE(holds(study.groups[1].title, "privacy.mode gaussian")) << study.groups[1].title;
 }
 
+TEST(Groups, AreSortedByWhatTheyAreNotByFolder) {
+  const TempFolder folder;
+  const std::vector<testing::CellRun> cells{{.level = "high", .drifts = 5},
+                                            {.level = "medium", .drifts = 10},
+                                            {.level = "medium", .drifts = 5, .clients = 100},
+                                            {.level = "medium", .drifts = 5, .clients = 20},
+                                            {.level = "low", .drifts = 20},
+                                            {.level = "low", .drifts = 20, .dataset = "fmnist"}};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    write_cell(folder / fmt::format("{}", i), cells[i], {sample_result("fedavg", 70)});
+  }
+  std::vector<std::string> names;
+  for (const ResultGroup& group : study_of(folder).groups) {
+    names.push_back(group.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "fmnist-covariate-low-drifts-20-clients-20", "mnist-covariate-low-drifts-20-clients-20",
+                       "mnist-covariate-medium-drifts-5-clients-20", "mnist-covariate-medium-drifts-5-clients-100",
+                       "mnist-covariate-medium-drifts-10-clients-20", "mnist-covariate-high-drifts-5-clients-20"}));
+}
+
+TEST(Groups, HaveShortNamesOfTheirOwn) {
+  const TempFolder folder;
+  const std::string odd(120, 'x');
+  for (const char* end : {"a", "b"}) {
+    write_cell(folder / end, {.more = fmt::format("source = \"{}{}\"\n", odd, end)}, {sample_result("fedavg", 70)});
+  }
+  const Study study = study_of(folder);
+  ASSERT_EQ(study.groups.size(), 2U);
+  EXPECT_EQ(study.groups[1].name, study.groups[0].name + "-2");
+  for (const ResultGroup& group : study.groups) {
+    EXPECT_LT(group.name.size(), 90U);
+    EXPECT_TRUE(is_file_name(group.name)) << group.name;
+  }
+}
+
+TEST(Groups, WithATableAreThoseOfItsExperiments) {
+  const TempFolder folder;
+  write_study(folder);
+  write_cell(folder / "px100", {.clients = 100}, {sample_result("fedavg", 1)});
+  EXPECT_EQ(study_of(folder).groups.size(), 3U);
+  const Study study = study_of(folder, {.tables = {"main_appe_mnist_px"}});
+  EXPECT_EQ(study.groups.size(), 2U) << "none with 100 clients";
+  EXPECT_EQ(study.results.size(), 18U);
+}
+
 TEST(Compare, RanksTestsAndCriticalDifference) {
   const TempFolder folder;
   write_study(folder);
@@ -82,14 +128,60 @@ TEST(Compare, RanksTestsAndCriticalDifference) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(comparison.friedman.mean_ranks[i], static_cast<double>(i + 1), 1e-12);
   }
-  EXPECT_NEAR(comparison.friedman.chi_square, 12, 1e-12);  // 6 blocks that all agree: N (k - 1)
+  EXPECT_FALSE(comparison.by_seed);
+  EXPECT_NEAR(comparison.friedman.chi_square, 4, 1e-12);  // 2 settings that agree: N (k - 1)
   ASSERT_EQ(comparison.pairs.size(), 2U);
   EXPECT_EQ(comparison.reference, "feroma-auto");
+  EXPECT_EQ(comparison.pairs[0].n, 6U) << "pairs are tested over settings and seeds";
   EXPECT_DOUBLE_EQ(comparison.pairs[0].mean_difference, 19);
   EXPECT_DOUBLE_EQ(comparison.pairs[0].wilcoxon->p, 2.0 / 64);
   EXPECT_DOUBLE_EQ(*comparison.pairs[0].adjusted, 4.0 / 64);
   EXPECT_FALSE(comparison.pairs[1].t) << "differences that do not vary have no t";
-  EXPECT_NEAR(comparison.critical_difference, 2.343 * std::sqrt(12.0 / 36), 1e-3);
+  EXPECT_NEAR(comparison.critical_difference, 2.343 * std::sqrt(12.0 / 12), 1e-3);
+}
+
+TEST(Compare, SeedsOfASettingAreOneBlock) {
+  // Four algorithms at seed 42, two of them at two more: the more seeds must not put the other two out.
+  const TempFolder folder;
+  for (const int drifts : {5, 10}) {
+    write_cell(folder / fmt::format("all-{}", drifts), {.drifts = drifts},
+               {sample_result("feroma-auto", 90), sample_result("fedavg", 80), sample_result("ifca", 70),
+                sample_result("cfl", 60)});
+    for (const int seed : {43, 44}) {
+      write_cell(folder / fmt::format("two-{}-{}", drifts, seed), {.drifts = drifts, .seed = seed},
+                 {sample_result("feroma-auto", 50), sample_result("fedavg", 81)});
+    }
+  }
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  EXPECT_EQ(study.comparison->labels, (std::vector<std::string>{"feroma-auto", "fedavg", "ifca", "cfl"}));
+  EXPECT_EQ(study.comparison->friedman.blocks, 2U);
+  EXPECT_EQ(study.comparison->blocks[0], (std::vector<double>{90, 80, 70, 60})) << "by the seed that all have";
+  EXPECT_EQ(study.comparison->left_out, 0U);
+  EXPECT_EQ(study.comparison->pairs[0].n, 6U) << "all that feroma-auto and fedavg have in common";
+  EXPECT_NEAR(study.comparison->pairs[0].mean_difference, (10 + 2 * (50 - 81)) / 3.0, 1e-12);
+  EXPECT_EQ(study.comparison->pairs[1].n, 2U);
+  EXPECT_TRUE(holds(study_text(study, false), "over 2 settings: Friedman's")) << study_text(study, false);
+}
+
+TEST(Compare, ASettingCountsByTheMeanOfTheSeedsThatAllHave) {
+  const TempFolder folder;
+  write_study(folder);
+  const Study study = study_of(folder);
+  EXPECT_EQ(study.comparison->blocks[0], (std::vector<double>{91, 72, 41}));
+}
+
+TEST(Compare, OfOneSettingSeedsAreTheBlocks) {
+  const TempFolder folder;
+  for (const int seed : {42, 43, 44}) {
+    write_cell(folder / fmt::format("{}", seed), {.seed = seed},
+               {sample_result("feroma-auto", 90), sample_result("fedavg", 80 + seed - 42)});
+  }
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  EXPECT_TRUE(study.comparison->by_seed);
+  EXPECT_EQ(study.comparison->friedman.blocks, 3U);
+  EXPECT_TRUE(holds(study_text(study, false), "over 3 seeds: Friedman's"));
 }
 
 TEST(Compare, AnotherReferenceAndAnUnknownOne) {
@@ -107,26 +199,27 @@ TEST(Compare, BlocksWithoutAnAlgorithmDoNotCount) {
   const Study study = study_of(folder);
   EXPECT_EQ(study.comparison->left_out, 1U);
   EXPECT_EQ(study.comparison->labels_left_out, std::vector<std::string>{"cfl"});
-  EXPECT_EQ(study.comparison->friedman.blocks, 6U);
+  EXPECT_EQ(study.comparison->friedman.blocks, 2U);
+  EXPECT_TRUE(holds(study_text(study, false), "not counted, for want of one of these algorithms: 1 setting\n"));
 }
 
 TEST(Compare, LeavesOutWhatWouldLeaveNoBlockComplete) {
   const TempFolder folder;
   write_study(folder);
   // No block has both ifca and cfl.
-  for (int seed = 42; seed < 46; ++seed) {
-    write_cell(folder / fmt::format("cfl-{}", seed), {.level = "high", .seed = seed},
+  for (const char* level : {"medium", "high"}) {
+    write_cell(folder / fmt::format("cfl-{}", level), {.level = level},
                {sample_result("fedavg", 70), sample_result("feroma-auto", 90), sample_result("cfl", 60)});
   }
   const Study study = study_of(folder);
   ASSERT_TRUE(study.comparison);
   EXPECT_EQ(study.comparison->labels, (std::vector<std::string>{"feroma-auto", "fedavg"}));
   EXPECT_EQ(study.comparison->labels_left_out, (std::vector<std::string>{"cfl", "ifca"}));
-  EXPECT_EQ(study.comparison->friedman.blocks, 10U);
+  EXPECT_EQ(study.comparison->friedman.blocks, 4U);
   const Study versus = study_of(folder, {.versus = "cfl"});
   ASSERT_TRUE(versus.comparison);
   EXPECT_EQ(versus.comparison->reference, "cfl") << "whoever is asked for stays";
-  EXPECT_EQ(versus.comparison->friedman.blocks, 4U);
+  EXPECT_EQ(versus.comparison->friedman.blocks, 2U);
 }
 
 TEST(Compare, SaysSoWhenNothingCanBeCompared) {
@@ -136,7 +229,7 @@ TEST(Compare, SaysSoWhenNothingCanBeCompared) {
   const Study study = study_of(folder);
   EXPECT_FALSE(study.comparison);
   ASSERT_EQ(study.notes.size(), 1U);
-  EXPECT_TRUE(holds(study.notes[0], "no tests: no two algorithms have two settings")) << study.notes[0];
+  EXPECT_TRUE(holds(study.notes[0], "no tests: no two algorithms have 2 seeds in common")) << study.notes[0];
 }
 
 TEST(Compare, WithATableItIsAboutItsExperiments) {
@@ -148,7 +241,7 @@ TEST(Compare, WithATableItIsAboutItsExperiments) {
   }
   const Study study = study_of(folder, {.tables = {"main_appe_mnist_px"}});
   ASSERT_TRUE(study.comparison);
-  EXPECT_EQ(study.comparison->friedman.blocks, 6U) << "none with 100 clients";
+  EXPECT_EQ(study.comparison->friedman.blocks, 2U) << "none with 100 clients";
   EXPECT_EQ(study.comparison->labels.front(), "feroma-auto");
   EXPECT_TRUE(holds(study_text(study, false), "feroma-auto leads by"));
 }
@@ -222,10 +315,11 @@ TEST(StudyCsv, HasOneFigurePerLine) {
 TEST(StudyLatex, IsADocumentOfBooktabsTables) {
   const TempFolder folder;
   write_study(folder);
-  const std::string latex = study_latex(study_of(folder, {.tables = {"main_appe_mnist_pyx", "comm_cost"}}));
+  const std::string latex =
+      study_latex(study_of(folder, {.tables = {"main_appe_mnist_px", "main_appe_mnist_pyx", "comm_cost"}}));
   EXPECT_EQ(count(latex, "\\begin{"), count(latex, "\\end{"));
-  EXPECT_EQ(count(latex, "\\begin{tabular}"), 4U);
-  EXPECT_EQ(count(latex, "\\toprule"), 4U);
+  EXPECT_EQ(count(latex, "\\begin{tabular}"), 5U) << "three tables and two settings";
+  EXPECT_EQ(count(latex, "\\toprule"), 5U);
   EXPECT_TRUE(holds(latex, "\\usepackage{booktabs}"));
   // Of every row the same number of cells.
   std::istringstream lines(latex);
@@ -252,6 +346,9 @@ TEST(StudyJson, HoldsGroupsTablesAndComparison) {
   EXPECT_EQ(json["tables"][0]["rows"][0]["values"][0]["published_mean"], 66.55);
   EXPECT_EQ(json["tables"][0]["rows"][1]["label"], nullptr);
   EXPECT_NEAR(json["comparison"]["mean_ranks"]["ifca"].get<double>(), 3, 1e-12);
+  EXPECT_EQ(json["comparison"]["by_seed"], false);
+  EXPECT_EQ(json["comparison"]["blocks"], 2);
+  EXPECT_EQ(json["comparison"]["pairs"][0]["n"], 6);
 }
 
 TEST(Study, AgainstThePaperTakesTheTablesThatHaveAFigureOfOurs) {

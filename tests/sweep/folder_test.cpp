@@ -42,6 +42,22 @@ TEST_F(SweepFolderTest, RemembersWhichSweepAskedForWhichCells) {
   EXPECT_EQ(lists[0].points, (std::map<std::string, std::string>{{grid.cells[0].key, "base"}}));
 }
 
+TEST_F(SweepFolderTest, ALaterCallWithOtherSeedsKeepsTheCellsOfTheFirst) {
+  const std::string text = "[sweep]\nbase = 'base.toml'\n";
+  const Sweep first = sweep(text, {.seeds = {1}, .algorithms = {}, .overrides = {}});
+  const Sweep second = sweep(text, {.seeds = {2, 3}, .algorithms = {"fedavg"}, .overrides = {}});
+  run(first);
+  run(second);
+  const std::vector<SweepList> lists = read_sweep_lists(out());
+  ASSERT_EQ(lists.size(), 1U);
+  EXPECT_EQ(lists[0].points.size(), 4U) << "two algorithms of seed 1, one of seeds 2 and 3";
+  for (const Sweep* one : {&first, &second}) {
+    for (const SweepCell& cell : one->cells) {
+      EXPECT_TRUE(lists[0].points.contains(cell.key)) << describe(cell);
+    }
+  }
+}
+
 TEST_F(SweepFolderTest, AFailureIsKeptWithItsConfigUntilItIsForgotten) {
   const SweepFolder taken(out());
   const SweepCell cell = one().cells[0];

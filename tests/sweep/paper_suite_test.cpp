@@ -113,6 +113,20 @@ TEST(PaperSuite, TheTablesOfADatasetShareTheirCells) {
   }
 }
 
+TEST(PaperSuite, DistancesOnDigitsShareTheCellsOfTheMainTables) {
+  std::set<std::string> keys;
+  for (const SweepCell& cell : sweep_of("main_appe_mnist_px").cells) {
+    keys.insert(cell.key);
+  }
+  const Sweep digits =
+      read_sweep(kSweeps / "dft_px.toml", {.seeds = {}, .algorithms = {}, .overrides = {"scenario.dataset=mnist"}});
+  ASSERT_EQ(digits.cells.size(), cells_of("dft_px"));
+  for (const SweepCell& cell : digits.cells) {
+    EXPECT_EQ(cell.experiment.scenario.dataset, "mnist");
+    EXPECT_EQ(keys.contains(cell.key), cell.algorithm().label == "feroma-reference") << cell.point;
+  }
+}
+
 TEST(PaperSuite, NoWorkIsDoneTwiceUnderAnotherLabel) {
   std::map<std::string, std::string> labels;
   for (const fs::path& file : suite()) {

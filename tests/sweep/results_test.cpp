@@ -127,6 +127,28 @@ TEST_F(Results, HaveTheSchemaOfTheDocumentation) {
   EXPECT_GT(columns, 60U);
 }
 
+TEST_F(Results, TheDocumentedSpreadIsThatOfASample) {
+  run(sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\nseeds = [1, 2]\n"));
+  {
+    const fs::path path = database();
+    const detail::Database db = detail::open_database(path, detail::OpenMode::create);
+    detail::execute(db.get(), path, "UPDATE cells SET accuracy = 80 + seed");
+  }
+  const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
+  const std::size_t at = page.find("```sql\n") + 7;
+  const std::string question = page.substr(at, page.find("```", at) - at);
+  const std::vector<json> rows = ask(question);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(rows[0].at("mean").get<double>(), 81.5);
+  EXPECT_DOUBLE_EQ(rows[0].at("std").get<double>(), 0.71) << "n - 1, as in feroma report";
+  {
+    const fs::path path = database();
+    const detail::Database db = detail::open_database(path, detail::OpenMode::create);
+    detail::execute(db.get(), path, "DELETE FROM cells WHERE seed = 2");
+  }
+  EXPECT_TRUE(ask(question).at(0).at("std").is_null()) << "one seed has none";
+}
+
 TEST_F(Results, AnswerTheQuestionsOfTheDocumentation) {
   run(sweep("[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\n"));
   const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");

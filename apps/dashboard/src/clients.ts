@@ -3,12 +3,18 @@ import { type ClientRow, type Clients, type Run, ask, latest } from "./api";
 import { ago, bytes, count, fill, fixed, h, none, percent, setText } from "./dom";
 import type { View } from "./view";
 
+/** What some columns depend on. */
+interface Facts {
+  told: boolean; // whether exact counts may be shown
+  spent: boolean; // whether clients spend a privacy budget that is known
+}
+
 interface Column {
   key: string;
   name: string;
   hint: string;
   number?: boolean;
-  told?: boolean; // only where exact counts may be shown
+  when?: keyof Facts;
   cell: (row: ClientRow) => Node | string;
 }
 
@@ -52,9 +58,12 @@ const columns: Column[] = [
         ? "0"
         : h("span", {}, h("span", { class: "chip warn" }, count(row.drops)), h("span", { class: "quiet reason" }, ` round ${row.last_drop}: ${row.reason ?? ""}`)),
   },
-  { key: "num_examples", name: "samples", hint: "that it trains on", number: true, told: true, cell: (row) => (row.num_examples === undefined ? none : count(row.num_examples)) },
-  { key: "accuracy_after", name: "accuracy", hint: "after training, in its last round", number: true, told: true, cell: (row) => percent(row.accuracy_after) },
+  { key: "epsilon", name: "ε spent", hint: "of its privacy budget, all rounds", number: true, when: "spent", cell: (row) => fixed(row.epsilon, 3) },
+  { key: "num_examples", name: "samples", hint: "that it trains on", number: true, when: "told", cell: (row) => (row.num_examples === undefined ? none : count(row.num_examples)) },
+  { key: "accuracy_after", name: "accuracy", hint: "after training, in its last round", number: true, when: "told", cell: (row) => percent(row.accuracy_after) },
 ];
+
+const shownColumns = (facts: Facts) => columns.filter((column) => !column.when || facts[column.when]);
 
 export function clientsView(): View {
   const search = h("input", { type: "search", id: "find", inputmode: "numeric", pattern: "[0-9]*", size: 8, placeholder: "id" });
@@ -75,6 +84,7 @@ export function clientsView(): View {
   let order: "ascending" | "descending" = "ascending";
   let selected = "";
   let run: Run | null = null;
+  let spent = false;
 
   const previous = h("button", { type: "button", onclick: () => turn(-1) }, "‹ Previous");
   const next = h("button", { type: "button", onclick: () => turn(1) }, "Next ›");
@@ -104,42 +114,40 @@ export function clientsView(): View {
     h("div", { class: "bar" }, status, h("span", { class: "spacer" }), previous, next),
   );
 
-  const drawHead = (told: boolean) => {
+  const drawHead = (facts: Facts) => {
     fill(
       head,
-      ...columns
-        .filter((column) => told || !column.told)
-        .map((column) => {
-          const sorted = column.key === sort;
-          return h(
-            "th",
-            { scope: "col", class: column.number ? "number" : "", "aria-sort": sorted ? order : undefined },
-            h(
-              "button",
-              {
-                type: "button",
-                class: "sort",
-                title: column.hint,
-                "data-key": column.key,
-                onclick: () => {
-                  order = sorted && order === "ascending" ? "descending" : "ascending";
-                  sort = column.key;
-                  page = 0;
-                  drawHead(told);
-                  head.querySelector<HTMLElement>(`[data-key="${column.key}"]`)?.focus();
-                  refresh();
-                },
+      ...shownColumns(facts).map((column) => {
+        const sorted = column.key === sort;
+        return h(
+          "th",
+          { scope: "col", class: column.number ? "number" : "", "aria-sort": sorted ? order : undefined },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "sort",
+              title: column.hint,
+              "data-key": column.key,
+              onclick: () => {
+                order = sorted && order === "ascending" ? "descending" : "ascending";
+                sort = column.key;
+                page = 0;
+                drawHead(facts);
+                head.querySelector<HTMLElement>(`[data-key="${column.key}"]`)?.focus();
+                refresh();
               },
-              column.name,
-              h("span", { "aria-hidden": "true", class: "arrow" }, sorted ? (order === "ascending" ? "▲" : "▼") : ""),
-            ),
-          );
-        }),
+            },
+            column.name,
+            h("span", { "aria-hidden": "true", class: "arrow" }, sorted ? (order === "ascending" ? "▲" : "▼") : ""),
+          ),
+        );
+      }),
     );
   };
 
   const draw = (answer: Clients) => {
-    const shown = columns.filter((column) => answer.counts_told || !column.told);
+    const shown = shownColumns({ told: answer.counts_told, spent });
     fill(
       rows,
       ...answer.rows.map((row) =>
@@ -207,9 +215,10 @@ export function clientsView(): View {
       run = now;
       selected = algorithm;
       const told = now.privacy.counts_told;
-      if (key !== String(told)) {
-        key = String(told);
-        drawHead(told);
+      spent = (now.algorithms.find((a) => a.label === algorithm)?.epsilon ?? null) !== null;
+      if (key !== `${told}/${spent}`) {
+        key = `${told}/${spent}`;
+        drawHead({ told, spent });
       }
       refresh();
     },

@@ -67,6 +67,7 @@ await withBrowser(async (browser, folder) => {
 
   // Clients are sorted by keyboard, and the server does it.
   await openView(page, "Clients");
+  assert.equal(await page.getByRole("button", { name: "ε spent" }).count(), 0, "nobody spends a budget here");
   const samples = page.getByRole("button", { name: "samples" });
   await samples.focus();
   await page.keyboard.press("Enter");
@@ -129,6 +130,9 @@ await withBrowser(async (browser, folder) => {
   await openView(secret.page, "Clients");
   await secret.page.getByText("clients keep them under the privacy budget").waitFor();
   assert.equal(await secret.page.getByRole("button", { name: "samples" }).count(), 0);
+  await secret.page.getByRole("button", { name: "ε spent" }).click();
+  await secret.page.locator("th[aria-sort=ascending]", { hasText: "ε spent" }).waitFor();
+  await secret.page.locator("table.clients tbody tr", { hasText: "3.600" }).first().waitFor();
   expectNoTrouble(secret.troubles);
   await secret.context.close();
   await closed.stop();

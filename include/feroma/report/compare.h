@@ -9,9 +9,11 @@
 
 namespace feroma {
 
-/// Algorithms compared over blocks: a setting and a seed in which all of them have a result.
+/// Algorithms compared over blocks. A block is a setting with a seed that all of them have, and counts by the mean over
+/// such seeds; where all results are of one setting, each seed is a block.
 struct Comparison {
   std::vector<std::string> labels;           ///< by mean rank, best first
+  bool by_seed = false;                      ///< blocks are the seeds of one setting
   std::vector<std::vector<double>> blocks;   ///< blocks x labels
   std::size_t left_out = 0;                  ///< blocks in which one of them is missing
   std::vector<std::string> labels_left_out;  ///< too few blocks have them beside the others
@@ -21,6 +23,7 @@ struct Comparison {
   /// One algorithm against the reference.
   struct Pair {
     std::string label;
+    std::size_t n = 0;           ///< settings and seeds that both have
     double mean_difference = 0;  ///< the reference's accuracy less its own
     std::optional<PairedTest> wilcoxon;
     std::optional<PairedTest> t;
@@ -28,6 +31,11 @@ struct Comparison {
   };
   std::string reference;
   std::vector<Pair> pairs;
+
+  /// "36 settings", or "5 seeds" where blocks are seeds.
+  [[nodiscard]] std::string count_text(std::size_t count) const;
+  /// What does not count, and how the rest does.
+  [[nodiscard]] std::vector<std::string> notes() const;
 };
 
 /// Compares by `comparable_accuracy`; absent where there are no two algorithms with two blocks, of which `notes` tells.

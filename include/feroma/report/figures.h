@@ -28,8 +28,8 @@ struct Figure {
 /// Figures of one run: accuracy with its clients, profiles, mixing.
 [[nodiscard]] std::vector<Figure> run_figures(const RunData& run);
 
-/// Runs whose own figures are drawn, one for each of the first `most` settings: of every label the run with the least
-/// seed, joined.
+/// Runs whose own figures are drawn, one for each of the first `most` settings and named after it: of every label the
+/// run with the least seed, joined.
 [[nodiscard]] std::vector<RunData> drawn_runs(const Study& study, std::size_t most);
 
 /// One page with everything, which needs nothing else.

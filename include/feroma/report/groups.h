@@ -32,13 +32,14 @@ struct GroupRow {
 /// Runs that differ in nothing but seed and algorithms.
 struct ResultGroup {
   std::string title;                                       ///< what tells it from the other groups
+  std::string name;                                        ///< the same in short, for names of files
   std::vector<std::pair<std::string, std::string>> facts;  ///< dataset, shift, level, ...
   std::map<std::string, SettingValue> settings;            ///< of its first run, without algorithms
   std::string setting;                                     ///< OurResult::setting of its results
   std::vector<GroupRow> rows;                              ///< best first
 };
 
-/// Results by setting, in the order of the runs.
+/// Results by setting, in the order of dataset, shift, level (low, medium, high), drifts, clients and the rest.
 [[nodiscard]] std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurResult>& results);
 
 }  // namespace feroma

@@ -23,7 +23,7 @@ struct PaperValue {
   std::size_t seeds = 0;        ///< behind ours; the fewest of any cell of a mean
   std::size_t cells_found = 0;  ///< of a mean over cells
   std::size_t cells_needed = 1;
-  bool same_data = true;  ///< otherwise ours is of another dataset, and no difference is taken
+  bool comparable = true;  ///< otherwise ours is of other data or by another rule, and no difference is taken
 
   [[nodiscard]] std::optional<double> difference() const;
 };

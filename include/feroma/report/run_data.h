@@ -33,7 +33,8 @@ struct AlgorithmRun {
 
 /// A run directory as its files tell it.
 struct RunData {
-  std::string name;  ///< of the folder
+  std::string name;        ///< of the folder, or of its setting where runs were joined
+  std::string title = {};  ///< of its setting; only where runs were joined
   std::string config_text;
   Settings config;
   std::vector<AlgorithmRun> algorithms;

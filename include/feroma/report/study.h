@@ -22,7 +22,7 @@ struct StudyOptions {
 /// A report on several runs, before it is written in any form. Refers to the published figures it was made with.
 struct Study {
   RunSet set;
-  std::vector<OurResult> results;
+  std::vector<OurResult> results;  ///< all, or with `StudyOptions::tables` those of their experiments
   std::vector<std::string> notes;  ///< what was left out, and why
   std::vector<ResultGroup> groups;
   std::optional<Comparison> comparison;

@@ -47,7 +47,7 @@ struct CellRecord {
 /// Every cell in the folder, by key. What is no cell, or not the one that its name says, is left out with a warning.
 [[nodiscard]] std::vector<CellRecord> read_cells(const std::filesystem::path& out);
 
-/// Which cells a sweep asked for: its name, and the keys with their places in the grid.
+/// Which cells a sweep asked for, in all its calls: its name, and the keys with their places in the grid.
 struct SweepList {
   std::string name;
   std::map<std::string, std::string> points;
@@ -68,7 +68,7 @@ class SweepFolder {
   SweepFolder& operator=(const SweepFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Writes down which cells the sweep has.
+  /// Writes down which cells the sweep has, beside those of its earlier calls.
   void remember(const Sweep& sweep) const;
   /// Keeps the reason of a failure, with the config that failed.
   void note_failure(const SweepCell& cell, const std::string& reason) const;
