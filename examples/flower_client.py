@@ -2,10 +2,10 @@
 
     pip install 'flwr>=1.8,<1.31' torch
     feroma server configs/federation.toml --insecure --flower-address 127.0.0.1:8080
-    python3 flower_client.py --server 127.0.0.1:8080 --client 0 --data visits.npz
+    python3 flower_client.py --client 0          # and 1 to 4 in other terminals
 
-`visits.npz` holds `x` (samples x 1 x 28 x 28, 0..1) and `y` (labels). Without `profile` this is an ordinary NumPyClient:
-Feroma then gives it the mean of all models.
+Pictures are made up; `--data visits.npz` takes your own: `x` (samples x 1 x 28 x 28, 0..1) and `y` (labels). Without
+`profile` this is an ordinary NumPyClient: Feroma then gives it the mean of all models.
 """
 
 import argparse
@@ -34,6 +34,15 @@ class LeNet5(nn.Module):
 
     def forward(self, x):
         return self.fc3(self.fc2(self.fc1(self.latent(x)).relu()).relu())
+
+
+def made_up(client, count=600):
+    """Ten kinds of noisy pictures, the same for everybody, but for odd clients, who hold theirs on the side."""
+    kinds = np.random.default_rng(1).random((10, 7, 7)).repeat(4, axis=1).repeat(4, axis=2)
+    rng = np.random.default_rng(100 + client)
+    labels = rng.integers(0, len(kinds), count)
+    pictures = np.clip(kinds[labels] + 0.2 * rng.normal(size=(count, 28, 28)), 0, 1)
+    return {"x": np.rot90(pictures, client % 2, axes=(1, 2))[:, None].copy(), "y": labels}
 
 
 def read_array(data):
@@ -105,10 +114,10 @@ def main():
     arguments = argparse.ArgumentParser(description="Take part in a federation as a Flower client")
     arguments.add_argument("--server", default="127.0.0.1:8080")
     arguments.add_argument("--client", type=int, default=0)
-    arguments.add_argument("--data", required=True)
+    arguments.add_argument("--data", help="a .npz file with x and y; without it pictures are made up")
     arguments.add_argument("--ca", help="the federation's ca.pem; without it the connection is not encrypted")
     options = arguments.parse_args()
-    data = np.load(options.data, allow_pickle=False)
+    data = np.load(options.data, allow_pickle=False) if options.data else made_up(options.client)
     client = Client(options.client, torch.tensor(data["x"]).float(), torch.tensor(data["y"]).long())
     certificate = open(options.ca, "rb").read() if options.ca else None
     flwr.client.start_client(server_address=options.server, client=client.to_client(), root_certificates=certificate,

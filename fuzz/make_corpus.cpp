@@ -15,12 +15,14 @@
 #include "fuzz/scratch.h"
 #include "fuzz/tiny_model.h"
 #include "net/client_state.h"
+#include "net/flower_tensors.h"
 #include "privacy/ledger_text.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 namespace v1 = feroma::v1;
+namespace flower = feroma::net::flower;
 using feroma::fuzz::scratch;
 using feroma::fuzz::tiny_model;
 
@@ -168,6 +170,62 @@ void server_frames() {
   write("server_frame", "welcome", chunk(4, welcome) + trained);
 }
 
+// ---- Flower's messages ----
+
+void flower_clients() {
+  using feroma::net::put;
+  const std::string as_asked = chunk(1, "");
+  flower::ClientMessage named;
+  put(*named.mutable_get_properties_res()->mutable_properties(), "cid", std::string("2"));
+  flower::ClientMessage goodbye;
+  goodbye.mutable_disconnect_res()->set_reason(flower::ACK);
+  flower::ClientMessage failed;
+  failed.mutable_fit_res()->mutable_status()->set_code(flower::FIT_NOT_IMPLEMENTED);
+  failed.mutable_fit_res()->mutable_status()->set_message("no data");
+  flower::ClientMessage profile;
+  auto& metrics = *profile.mutable_fit_res()->mutable_metrics();
+  put(metrics, "profile", std::string("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0.5, 0.5]"));
+  flower::ClientMessage moments;
+  auto& measured = *moments.mutable_fit_res()->mutable_metrics();
+  for (const char* key : {"latent_space_mean", "latent_space_std", "class_shares"}) {
+    put(measured, key, std::string("[0.5, 0.25]"));
+  }
+  for (const char* key : {"latent_space_mean_by_label", "latent_space_std_by_label"}) {
+    put(measured, key, std::string("[[1, 2], [3, 4]]"));
+  }
+  const std::string tensor = feroma::net::to_flower(*tiny_model()).tensors(0);
+  write("flower_client", "round", as_asked + as_asked + as_asked + as_asked + chunk(0, goodbye));
+  write("flower_client", "tensor", as_asked + as_asked + chunk(2, tensor) + as_asked);
+  write("flower_client", "no_tensor", as_asked + as_asked + chunk(2, "abc") + as_asked);
+  write("flower_client", "failed", as_asked + as_asked + chunk(1, failed));
+  write("flower_client", "named", chunk(0, named) + chunk(0, named));
+  write("flower_client", "profile", chunk(3, profile));
+  write("flower_client", "moments", chunk(3, moments));
+}
+
+void flower_servers() {
+  using feroma::net::put;
+  flower::ServerMessage properties;
+  properties.mutable_get_properties_ins();
+  flower::ServerMessage parameters;
+  parameters.mutable_get_parameters_ins();
+  flower::ServerMessage reconnect;
+  reconnect.mutable_reconnect_ins()->set_seconds(5);
+  flower::ServerMessage fit;
+  auto& config = *fit.mutable_fit_ins()->mutable_config();
+  put(config, "current_round", std::int64_t{2});
+  put(config, "local_epochs", std::int64_t{1});
+  put(config, "learning_rate", 0.5);
+  put(config, "proximal_mu", 0.1);
+  flower::ServerMessage profile;
+  put(*profile.mutable_fit_ins()->mutable_config(), "extract_descriptors", true);
+  write("flower_server", "round",
+        chunk(0, properties) + chunk(0, parameters) + chunk(1, fit) + chunk(2, "") + chunk(0, reconnect));
+  write("flower_server", "profile", chunk(1, profile));
+  write("flower_server", "other_model", chunk(0, fit) + chunk(3, "abc"));
+  write("flower_server", "nothing", chunk(0, ""));
+}
+
 // ---- files ----
 
 void files() {
@@ -270,6 +328,8 @@ int main(int argc, char** argv) {
   messages();
   client_frames();
   server_frames();
+  flower_clients();
+  flower_servers();
   files();
   states();
   texts();

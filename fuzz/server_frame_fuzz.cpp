@@ -10,6 +10,7 @@
 #include "feroma/core/settings.h"
 #include "feroma/net/codec.h"
 #include "fuzz/chunks.h"
+#include "fuzz/few_samples.h"
 #include "fuzz/guard.h"
 #include "fuzz/scratch.h"
 #include "net/agent.h"
@@ -19,8 +20,8 @@ namespace {
 namespace v1 = feroma::v1;
 using feroma::fuzz::Chunk;
 
-constexpr feroma::SampleShape kShape{1, 2, 2};
-constexpr int kClasses = 2;
+constexpr feroma::SampleShape kShape = feroma::fuzz::kFewShape;
+constexpr int kClasses = feroma::fuzz::kFewClasses;
 constexpr const char* kConfig = R"(
 [scenario]
 seed = 1
@@ -33,41 +34,6 @@ batch_size = 2
 [[algorithm]]
 name = "fedavg"
 )";
-
-/// Six samples of two classes.
-class FewSamples final : public feroma::ClientData {
- public:
-  FewSamples() {
-    samples_.shape = kShape;
-    for (int i = 0; i < 6; ++i) {
-      samples_.labels.push_back(i % kClasses);
-      for (int pixel = 0; pixel < 4; ++pixel) {
-        samples_.pixels.push_back(static_cast<std::uint8_t>(i % kClasses == 0 ? 40 * i : 255 - pixel));
-      }
-    }
-    recipes_ = {{{{}, {}}, {0, 1}}};
-  }
-  [[nodiscard]] feroma::SampleShape shape() const override { return kShape; }
-  [[nodiscard]] int classes() const override { return kClasses; }
-  [[nodiscard]] bool multi_label() const override { return false; }
-  [[nodiscard]] feroma::ClientShard shard(feroma::Round) override { return {1, 1, view(0, 4), view(4, 6)}; }
-  [[nodiscard]] feroma::View train_of_window(int) override { return view(0, 4); }
-
- private:
-  [[nodiscard]] feroma::View view(std::uint32_t begin, std::uint32_t end) const {
-    feroma::View view;
-    view.samples = &samples_;
-    view.recipes = recipes_;
-    view.shape = kShape;
-    for (; begin < end; ++begin) {
-      view.items.push_back({begin, 0});
-    }
-    return view;
-  }
-
-  feroma::Samples samples_;
-  std::vector<feroma::Recipe> recipes_;
-};
 
 const feroma::ParametersPtr& first_model() {
   static const feroma::ParametersPtr model =
@@ -170,7 +136,7 @@ class Script final : public feroma::net::ServerLink {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   google::protobuf::SetLogHandler(nullptr);  // it writes about every text that is none
-  static FewSamples samples;
+  static feroma::fuzz::FewSamples samples;
   const std::atomic<bool> stop = false;
   Script script(feroma::fuzz::Chunks(feroma::fuzz::bytes_of(data, size)));
   // What a client cannot agree to is an error that says so.

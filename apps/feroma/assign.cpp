@@ -7,9 +7,11 @@
 #include <string>
 
 #include "commands.h"
+#include "config.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/runtime/assigned.h"
+#include "feroma/runtime/visitor_ledger.h"
 #include "interrupt.h"
 #ifdef FEROMA_NET
 #include "feroma/net/visit.h"
@@ -25,7 +27,7 @@ struct AssignArguments {
   std::string data;
   std::string algorithm;
   std::string out = "assigned";
-  std::string state = "visitor";
+  std::string state;
   int few_labels = 0;
   int candidates = 3;
   Format format = Format::text;
@@ -33,6 +35,7 @@ struct AssignArguments {
   bool insecure = false;
   double wait_seconds = 60;
   ClientPlan connection;
+  ConfigArguments config;
 #endif
 };
 
@@ -51,11 +54,7 @@ View first_of_each_class(const View& labelled, int classes, int most) {
 
 Assigned from_store(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
   const OpenedStore store = open_store(arguments.store, arguments.algorithm);
-  std::optional<Disclosure> disclosure;
-  if (store.experiment.privacy.guarded()) {
-    disclosure.emplace(store.experiment.privacy, std::filesystem::path(arguments.state) / "ledger",
-                       "store " + std::filesystem::absolute(arguments.store).string());
-  }
+  std::optional<Disclosure> disclosure = store_disclosure(store, arguments.state, samples.version);
   return assign_from(store, samples, wish, disclosure ? &*disclosure : nullptr);
 }
 
@@ -66,6 +65,7 @@ Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& sam
             "a visit needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
     ClientPlan plan = arguments.connection;
     plan.state = arguments.state;
+    plan.privacy = own_privacy(arguments.config);
     return visit_server(plan, samples, wish, arguments.wait_seconds, stop_on_interrupt());
   }
 #endif
@@ -91,14 +91,31 @@ void print_assigned(const AssignArguments& arguments, const Assigned& assigned) 
   fmt::print("{} bytes down, {} up; written to {}\n", assigned.bytes_down, assigned.bytes_up, arguments.out);
 }
 
+struct VersionedData {
+  VisitorData data;
+  std::int64_t version = 0;
+};
+
+VersionedData read_one_version(const std::string& folder) {
+  // What is no folder is for the reader to refuse.
+  const std::int64_t version = std::filesystem::is_directory(folder) ? visitor_version(folder) : 0;
+  VersionedData read{read_visitor_data(folder), version};
+  require(visitor_version(folder) == version, ErrorCode::invalid_data, "{}: its files changed while they were read",
+          folder);
+  return read;
+}
+
 void assign(AssignArguments arguments) {
-  const VisitorData data = read_visitor_data(arguments.data);
+  const auto [data, version] = read_one_version(arguments.data);
+  if (arguments.state.empty()) {
+    arguments.state = visitor_state(arguments.data).string();
+  }
   VisitorWish wish{arguments.few_labels > 0, arguments.candidates};
   require(!wish.few_labels || data.labelled.size() > 0, ErrorCode::invalid_config,
           "{}: has no labels, so none can be used to choose", arguments.data);
   const View few =
       wish.few_labels ? first_of_each_class(data.labelled, data.dataset->classes, arguments.few_labels) : View{};
-  const VisitorSamples samples{data.all, wish.few_labels ? &few : nullptr};
+  const VisitorSamples samples{data.all, wish.few_labels ? &few : nullptr, version};
   const Assigned assigned = assigned_by(arguments, samples, wish);
   write_assigned(arguments.out, assigned);
   print_assigned(arguments, assigned);
@@ -176,6 +193,29 @@ void predict(const PredictArguments& arguments) {
   }
 }
 
+#ifdef FEROMA_NET
+void add_server_options(CLI::App& command, AssignArguments& arguments) {
+  arguments.connection.server.clear();
+  CLI::Option* server = command.add_option("--server", arguments.connection.server, "Ask this running server");
+  CLI::Option* authority =
+      command.add_option("--ca", arguments.connection.authority, "The federation's ca.pem")->needs(server);
+  command.add_option("--cert", arguments.connection.certificate, "This client's certificate")->needs(authority);
+  command.add_option("--key", arguments.connection.key, "The key to it")->needs(authority);
+  command.add_flag("--insecure", arguments.insecure, "No certificates and no encryption: loopback only")
+      ->needs(server)
+      ->excludes(authority);
+  command.add_option("--wait", arguments.wait_seconds, "Seconds to wait for a server that has no model yet")
+      ->needs(server)
+      ->capture_default_str();
+  CLI::Option* own = command.add_option("--config", arguments.config.file,
+                                        "This client's own [privacy]: a server that asks for less is refused");
+  own->needs(server);
+  command.add_option("--set", arguments.config.overrides, "Override a key of it (repeatable)")
+      ->allow_extra_args(false)
+      ->needs(own);
+}
+#endif
+
 }  // namespace
 
 void add_assign_command(CLI::App& app) {
@@ -192,22 +232,11 @@ void add_assign_command(CLI::App& app) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   command->add_option("--out", arguments->out, "Folder for what was assigned")->capture_default_str();
-  command->add_option("--state", arguments->state, "Folder of this client's privacy ledger, where there is a budget")
-      ->capture_default_str();
+  command->add_option("--state", arguments->state,
+                      "Folder of this client's privacy ledger, where there is a budget (default: <DATA>-visitor)");
   add_format_option(*command, arguments->format);
 #ifdef FEROMA_NET
-  arguments->connection.server.clear();
-  CLI::Option* server = command->add_option("--server", arguments->connection.server, "Ask this running server");
-  CLI::Option* authority =
-      command->add_option("--ca", arguments->connection.authority, "The federation's ca.pem")->needs(server);
-  command->add_option("--cert", arguments->connection.certificate, "This client's certificate")->needs(authority);
-  command->add_option("--key", arguments->connection.key, "The key to it")->needs(authority);
-  command->add_flag("--insecure", arguments->insecure, "No certificates and no encryption: loopback only")
-      ->needs(server)
-      ->excludes(authority);
-  command->add_option("--wait", arguments->wait_seconds, "Seconds to wait for a server that has no model yet")
-      ->needs(server)
-      ->capture_default_str();
+  add_server_options(*command, *arguments);
 #endif
   command->footer(
       "Example:\n  feroma assign runs/demo ./visits --algorithm feroma-auto\n"

@@ -23,22 +23,9 @@ struct ClientArguments {
   bool insecure = false;
 };
 
-/// The client's own wishes: of its file only [privacy] counts.
-PrivacyOptions own_privacy(const Settings& settings) {
-  PrivacyOptions privacy;
-  Problems problems;
-  SettingsReader reader(settings, problems);
-  reader.read(privacy, "privacy");
-  reader.reject_unknown();
-  privacy.check(problems);
-  problems.locate(settings);
-  problems.raise();
-  return privacy;
-}
-
 std::unique_ptr<ClientData> data_of(const ClientArguments& arguments, ClientPlan& plan) {
   if (!arguments.data.empty()) {
-    plan.privacy = arguments.config.file.empty() ? PrivacyOptions{} : own_privacy(load_config(arguments.config));
+    plan.privacy = own_privacy(arguments.config);
     return folder_client_data(arguments.data, plan.state);
   }
   require(!arguments.config.file.empty(), ErrorCode::invalid_config,

@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include "feroma/core/options.h"
+
 namespace feroma::cli {
 
 void add_config_options(CLI::App& command, ConfigArguments& arguments) {
@@ -14,6 +16,22 @@ Settings load_config(const ConfigArguments& arguments) {
     apply_override(settings, assignment);
   }
   return settings;
+}
+
+PrivacyOptions own_privacy(const ConfigArguments& arguments) {
+  PrivacyOptions privacy;
+  if (arguments.file.empty()) {
+    return privacy;
+  }
+  const Settings settings = load_config(arguments);
+  Problems problems;
+  SettingsReader reader(settings, problems);
+  reader.read(privacy, "privacy");
+  reader.reject_unknown();
+  privacy.check(problems);
+  problems.locate(settings);
+  problems.raise();
+  return privacy;
 }
 
 }  // namespace feroma::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "feroma/core/settings.h"
+#include "feroma/privacy/options.h"
 
 namespace feroma::cli {
 
@@ -18,5 +19,7 @@ struct ConfigArguments {
 void add_config_options(CLI::App& command, ConfigArguments& arguments);
 /// Reads the file and applies the overrides in order.
 [[nodiscard]] Settings load_config(const ConfigArguments& arguments);
+/// A client's own wishes: the [privacy] of its file, which has nothing else; none without a file.
+[[nodiscard]] PrivacyOptions own_privacy(const ConfigArguments& arguments);
 
 }  // namespace feroma::cli

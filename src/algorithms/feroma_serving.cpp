@@ -11,9 +11,6 @@
 namespace feroma {
 namespace {
 
-/// A test client in this process may choose among all models.
-constexpr VisitorWish kAllModels{false, INT_MAX};
-
 /// What a client without labels tells: the label-free part of a profile.
 ProfileShape label_free(const ProfileShape& shape) { return {shape.marginal, 0, 0, false, shape.activations}; }
 
@@ -98,6 +95,13 @@ Offer mixture_by_profile(const FeromaPlan& plan, const FeromaState& state, const
 
 Offer one_for_all(const FeromaState& state) { return {Choice::as_offered, {state.global}, {1.0}, {{}}}; }
 
+/// Whether nobody's data explain the client's, so that the models' confidence is to choose.
+bool chooses_by_confidence(const FeromaPlan& plan, const FeromaState& state, const std::optional<Profile>& query) {
+  const bool tells = query && query->num_samples > 0 && !plan.multi_label;
+  return tells && plan.options.strangers == Strangers::confidence &&
+         is_stranger(plan.options, plan.shape, state.scaler, *query, state.parents);
+}
+
 /// What a test client in this process tells.
 std::optional<Profile> told_profile(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded,
                                     TestContext& context) {
@@ -120,6 +124,16 @@ Offer by_few_moments(const FeromaPlan& plan, const FeromaState& state, TestConte
   return mixture(plan, all.models, all.sources,
                  assignment_weights(plan.options, AssignRule::nearest, plan.shape, state.scaler, query, state.parents,
                                     /*label_free=*/false));
+}
+
+/// A test client in this process may choose among all models: they stay where they are.
+std::unique_ptr<Predictor> by_profile(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded,
+                                      TestContext& context) {
+  const std::optional<Profile> query = told_profile(plan, state, guarded, context);
+  if (chooses_by_confidence(plan, state, query)) {
+    return make_predictor(settle_offer(plan, candidates(plan, state, query, Choice::by_confidence, INT_MAX), context));
+  }
+  return make_predictor(mixture_by_profile(plan, state, query, plan.options.assign_rule));
 }
 
 std::unique_ptr<Predictor> by_few_labels(const FeromaPlan& plan, const FeromaState& state, TestContext& context) {
@@ -182,11 +196,6 @@ Offer make_offer(const FeromaPlan& plan, const FeromaState& state, const Private
   if (wish.few_labels && wish.candidates > 0) {
     return candidates(plan, state, query, Choice::by_labels, wish.candidates);
   }
-  const bool tells = query && query->num_samples > 0 && !plan.multi_label;
-  if (tells && wish.candidates > 0 && plan.options.strangers == Strangers::confidence &&
-      is_stranger(plan.options, plan.shape, state.scaler, *query, state.parents)) {
-    return candidates(plan, state, query, Choice::by_confidence, wish.candidates);
-  }
   return mixture_by_profile(plan, state, query, plan.options.assign_rule);
 }
 
@@ -216,10 +225,7 @@ std::unique_ptr<Predictor> serve_test_client(const FeromaPlan& plan, const Ferom
     return serves ? make_predictor(one_for_all(state)) : nullptr;
   }
   switch (policy) {
-    case TestPolicy::native: {
-      const Message told = visitor_profile(plan, guarded, visitor_question(state, guarded), context);
-      return make_predictor(settle_offer(plan, make_offer(plan, state, guarded, told, kAllModels), context));
-    }
+    case TestPolicy::native: return by_profile(plan, state, guarded, context);
     case TestPolicy::nearest_signature:
       return make_predictor(
           mixture_by_profile(plan, state, told_profile(plan, state, guarded, context), AssignRule::nearest));

@@ -14,7 +14,8 @@ namespace feroma {
 /// The label-free profile of the client's data.
 [[nodiscard]] Message visitor_profile(const FeromaPlan& plan, const PrivateProfiles* guarded, const Message& question,
                                       TestContext& context);
-/// A mixture by profile; where nobody's data explain the client's, or it has few labels, candidates to choose from.
+/// A mixture by profile, or for a client with few labels candidates to choose from. What a single client learned leaves
+/// in no other case: any profile can be claimed, and one that nobody's data explain gets the mixture too.
 [[nodiscard]] Offer make_offer(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded,
                                const Message& told, const VisitorWish& wish);
 /// Candidates become one model, weighted by the client's labels or by how much they tell of its data.

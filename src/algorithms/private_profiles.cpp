@@ -139,7 +139,7 @@ Message PrivateProfiles::tell_unlabelled(Disclosure* disclosure, const Message& 
   const std::int64_t epoch = bounds.integer("clip.epoch");
   const ClipBounds clip{bounds.floats("clip.centre"), bounds.floats("clip.scale")};
   std::optional<Ints> told =
-      required(disclosure).profile(0, epoch, unlabelled_, sums_of(unlabelled_, clip, projected.values, {}));
+      required(disclosure).unlabelled(epoch, unlabelled_, sums_of(unlabelled_, clip, projected.values, {}));
   return told ? Message{{{"sums", std::move(*told)}, {"epoch", Ints{epoch}}}} : Message{{{"spent", Ints{1}}}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <sstream>
 
@@ -171,6 +172,22 @@ int Membership::changes() const {
     }
   }
   return count;
+}
+
+std::vector<ClientId> draw_participants(std::span<const ClientId> present, double participation, const Rng& rng,
+                                        Round round) {
+  const auto wanted = static_cast<std::size_t>(std::llround(participation * static_cast<double>(present.size())));
+  if (wanted >= present.size()) {
+    return {present.begin(), present.end()};
+  }
+  std::vector<std::uint32_t> drawn = rng.derive("participants", static_cast<std::uint64_t>(round))
+                                         .sample(present.size(), std::max<std::size_t>(wanted, 1));
+  std::sort(drawn.begin(), drawn.end());
+  std::vector<ClientId> clients;
+  for (const std::uint32_t position : drawn) {
+    clients.push_back(present[position]);
+  }
+  return clients;
 }
 
 }  // namespace feroma

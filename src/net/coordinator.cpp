@@ -8,6 +8,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
+#include "feroma/drift/membership.h"
 #include "feroma/report/run_writer.h"
 #include "feroma/runtime/round_record.h"
 #include "feroma/runtime/server_context.h"
@@ -32,6 +33,7 @@ std::string hex(std::string_view bytes) {
 struct Extras {
   RunFileSizes sizes;
   std::map<ClientId, Counted> counted;
+  std::map<ClientId, double> scores;  ///< accuracies of the last round, for the index of results
 };
 
 void write_extras(ArchiveWriter& out, const Extras& extras) {
@@ -43,6 +45,11 @@ void write_extras(ArchiveWriter& out, const Extras& extras) {
     out.put(client);
     out.put<std::int32_t>(counted.round);
     out.put<std::int32_t>(counted.phases);
+  }
+  out.put<std::uint32_t>(static_cast<std::uint32_t>(extras.scores.size()));
+  for (const auto& [client, score] : extras.scores) {
+    out.put(client);
+    out.put(score);
   }
 }
 
@@ -57,7 +64,33 @@ Extras read_extras(ArchiveReader& in) {
     counted.round = in.get<std::int32_t>();
     counted.phases = in.get<std::int32_t>();
   }
+  // States that were written before scores were kept end here.
+  const auto scores = in.at_end() ? 0 : in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < scores; ++i) {
+    const auto client = in.get<ClientId>();
+    extras.scores[client] = in.get<double>();
+  }
   return extras;
+}
+
+std::map<ClientId, double> scores_in(const RoundRecord& record) {
+  std::map<ClientId, double> scores;
+  for (const ClientRecord& line : record.clients) {
+    scores[static_cast<ClientId>(line.client)] = line.accuracy_after;
+  }
+  return scores;
+}
+
+/// As much of a round as its scores tell.
+RoundRecord record_of(const std::map<ClientId, double>& scores) {
+  RoundRecord record;
+  for (const auto& [client, score] : scores) {
+    ClientRecord line;
+    line.client = to_index(client);
+    line.accuracy_after = score;
+    record.clients.push_back(line);
+  }
+  return record;
 }
 
 v1::Samples samples_of(const FederationPlan& plan) {
@@ -76,7 +109,7 @@ v1::Samples samples_of(const FederationPlan& plan) {
 struct Coordinator::Files {
   RunWriter writer;
   RunFileSizes sizes;
-  RoundRecord last;
+  RoundRecord last;  ///< of the last finished round; after a restart no more than the index of results needs
 };
 
 Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& stop)
@@ -130,6 +163,9 @@ ServerStatus Coordinator::status() const {
   for (const auto& [reason, count] : traffic.verdicts) {
     status.answers[v1::Reason_Name(reason)] = count;
   }
+  if (traffic.outliers > 0) {
+    status.answers["OUTLIER"] = traffic.outliers;
+  }
   status.draining = stop_ || (plan_.drain != nullptr && *plan_.drain);
   const std::lock_guard lock(telling_);
   status.rounds_finished = finished_;
@@ -163,6 +199,7 @@ void Coordinator::restore() {
     algorithm_->load(in);
     Extras extras = read_extras(in.in());
     files_->sizes = extras.sizes;
+    files_->last = record_of(extras.scores);
     counted_ = std::move(extras.counted);
   });
 }
@@ -181,7 +218,10 @@ std::shared_ptr<const Algorithm> Coordinator::committed() {
 }
 
 std::vector<ClientId> Coordinator::gather() {
-  if (log_.started()) {
+  const double participation = plan_.experiment.scenario.participation;
+  // Somebody who was drawn and never answers must not hold the round up for ever: others are drawn.
+  const bool draws_again = repetitions_ > 0 && participation < 1;
+  if (log_.started() && !draws_again) {
     std::vector<ClientId> there = hub_->await(log_.started()->participants, plan_.server.rejoin_seconds);
     if (there.size() == log_.started()->participants.size()) {
       return there;
@@ -192,7 +232,9 @@ std::vector<ClientId> Coordinator::gather() {
     log::info("round {}: waiting for {} clients, {} are there", log_.committed() + 1, plan_.server.min_clients,
               present);
   }
-  return hub_->await(plan_.server.min_clients);
+  const std::vector<ClientId> there = hub_->await(plan_.server.min_clients);
+  return draw_participants(there, participation, draws_again ? rng_.derive("repetition", repetitions_) : rng_,
+                           log_.committed() + 1);
 }
 
 bool Coordinator::play_round() {
@@ -220,6 +262,7 @@ bool Coordinator::play_round() {
       throw;
     }
     log::warning("{}; the round begins again", error.what());
+    repetitions_ += 1;
     restore();  // phases before the one that failed have changed it
     return false;
   }
@@ -234,21 +277,31 @@ bool Coordinator::play_round() {
   record.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   fault_point("round.exchanged");
   write_round(files_->writer, record, trace);
+  commit(record, exchanged.counted);
+  hub_->announce(round, exchanged.counted);
+  tell(std::move(record));
+  return true;
+}
+
+void Coordinator::commit(const RoundRecord& record, const std::map<ClientId, int>& counted) {
   files_->sizes = files_->writer.flush_and_sizes();
-  for (const auto& [client, phases] : exchanged.counted) {
-    counted_[client] = {round, phases};
+  for (const auto& [client, phases] : counted) {
+    counted_[client] = {record.round, phases};
   }
   {
     const std::lock_guard lock(committing_);
-    log_.commit(round, [&](ModelWriter& out) {
+    log_.commit(record.round, [&](ModelWriter& out) {
       algorithm_->save(out);
-      write_extras(out.out(), {files_->sizes, counted_});
+      write_extras(out.out(), {files_->sizes, counted_, scores_in(record)});
     });
     committed_.reset();
   }
   forgetful_.clear();
+  repetitions_ = 0;
   fault_point("round.committed");
-  hub_->announce(round, exchanged.counted);
+}
+
+void Coordinator::tell(RoundRecord record) {
   if (plan_.round_finished) {
     plan_.round_finished(record, plan_.experiment.scenario.rounds);
   }
@@ -259,11 +312,10 @@ bool Coordinator::play_round() {
     };
     last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
                             record.clients.size(), record.dropped.size()};
-    finished_ = round;
+    finished_ = record.round;
     moved_ = Clock::now();
   }
   files_->last = std::move(record);
-  return true;
 }
 
 void Coordinator::run() {

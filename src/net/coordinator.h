@@ -33,9 +33,14 @@ class Coordinator {
   [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
   /// The algorithm as it was after the last finished round.
   void restore();
+  /// Those who are asked in the next round: of an interrupted one the same again, else a share of who is there.
   [[nodiscard]] std::vector<ClientId> gather();
   /// False where nobody answered: the round is begun again.
   [[nodiscard]] bool play_round();
+  /// Finishes a round on disk: from then on it stands. `counted` is how many phases of whose answers went in.
+  void commit(const RoundRecord& record, const std::map<ClientId, int>& counted);
+  /// Lets people know of a finished round.
+  void tell(RoundRecord record);
   void finish();
 
   const FederationPlan& plan_;
@@ -48,6 +53,7 @@ class Coordinator {
   std::mutex committing_;                       ///< held while the log is written or read
   std::shared_ptr<const Algorithm> committed_;  ///< made when it is first asked for; empty after each round
   std::set<ClientId> forgetful_;         ///< clients that lost what they were sent; known until a round is finished
+  std::uint64_t repetitions_ = 0;        ///< of the next round, because too few answered
   std::map<ClientId, Counted> counted_;  ///< the last finished round that each client's answers went into
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Files> files_;

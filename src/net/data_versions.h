@@ -6,10 +6,6 @@
 
 namespace feroma::net {
 
-/// What a folder's files look like from outside: names, sizes and times, never their content. Which version of the data
-/// a profile was released for must not depend on records.
-[[nodiscard]] std::string fingerprint_of(const std::filesystem::path& folder);
-
 /// The versions of its data that a client has had, in order; kept in a file, so that numbers mean the same after a
 /// restart.
 class DataVersions {

@@ -15,6 +15,21 @@ SampleShape shape_of(const std::string& text) {
   return detail::parse_shape(is_row ? "1x1x" + text : text, "server.input");
 }
 
+/// Real clients come, go and lie by themselves: a schedule for it would be read and never kept.
+void refuse_schedules(const Experiment& experiment, Problems& problems) {
+  Settings usual;
+  write_settings(MembershipOptions{}, "membership", usual);
+  write_settings(AttackOptions{}, "attack", usual);
+  const Settings got = experiment.resolved();
+  for (const auto& [key, setting] : usual) {
+    const SettingValue& value = got.at(key).value;
+    if (value != setting.value) {
+      problems.add("{} must be {} in a federation over the network (it is for simulations), got {}", key,
+                   to_string(setting.value), to_string(value));
+    }
+  }
+}
+
 }  // namespace
 
 FederationPlan read_federation_plan(const Settings& settings) {
@@ -31,6 +46,9 @@ FederationPlan read_federation_plan(const Settings& settings) {
   problems.locate(settings);
   problems.raise();
   plan.experiment = read_experiment(scenario);
+  refuse_schedules(plan.experiment, problems);
+  problems.locate(settings);
+  problems.raise();
   require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
   require(plan.experiment.privacy.noise == NoiseSource::os, ErrorCode::invalid_config,

@@ -219,7 +219,11 @@ void FlowerBridge::identify(const flower::ClientMessage::GetPropertiesRes& prope
   } catch (const Error& error) {
     log::warning("{}", error.what());
   }
-  if (const auto* refusal = std::get_if<Refusal>(&taken)) {
+  const auto* refusal = std::get_if<Refusal>(&taken);
+  if (options_.judged) {
+    options_.judged(refusal == nullptr);
+  }
+  if (refusal != nullptr) {
     log::warning("{}: a Flower client is refused: {}", options_.address, refusal->text);
     hub_.refused(refusal->reason);
     say_goodbye(refusal->retry_seconds);

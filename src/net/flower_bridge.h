@@ -21,6 +21,8 @@ class FlowerBridge {
   struct Options {
     std::string address;         ///< of the peer, for the log
     double restart_seconds = 0;  ///< when peers come again after the server was stopped
+    /// Told once whether the peer is let in, when it has said who it is.
+    std::function<void(bool let_in)> judged = {};
   };
 
   FlowerBridge(Hub& hub, FlowerIds& ids, const FlowerDialect& dialect, Options options, std::function<void()> wake);

@@ -24,6 +24,14 @@ constexpr int kFastestPingMs = 10'000;
 /// Connections beyond one for each client: of those who wait for a place, or have not said who they are.
 constexpr std::size_t kSpareStreams = 16;
 
+/// One of Flower's clients that is turned away does not come again by itself, and several may start on one machine: of
+/// one address as many are let in as of all.
+DoorLimits limits_of(const FederationPlan& plan) {
+  DoorLimits limits = DoorLimits::of(plan.server, plan.experiment.scenario.clients);
+  limits.strangers_per_address = limits.strangers;
+  return limits;
+}
+
 Clock::duration scaled(double seconds, const ServerOptions& options) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * options.clock));
 }
@@ -48,8 +56,9 @@ class RefusedStream final : public grpc::ServerBidiReactor<flower::ClientMessage
 
 class Service final : public flower::FlowerService::CallbackService {
  public:
-  Service(Hub& hub, const FederationPlan& plan, const FlowerOptions& options)
+  Service(Hub& hub, FrontDoor& door, const FederationPlan& plan, const FlowerOptions& options)
       : hub_(hub),
+        door_(door),
         restart_seconds_(options.restart_seconds),
         dialect_(flower_dialect(plan)),
         most_streams_(static_cast<std::size_t>(plan.experiment.scenario.clients) + kSpareStreams),
@@ -61,11 +70,11 @@ class Service final : public flower::FlowerService::CallbackService {
       grpc::CallbackServerContext* context) override {
     if (scribe_.open() >= most_streams_) {
       log::warning("{}: a Flower client is refused: {} are connected", context->peer(), most_streams_);
+      door_.turned_away(context->peer());
       return new RefusedStream(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections"));
     }
     return FlowerStream::open(scribe_, *context, patience_, [&](std::function<void()> wake) {
-      return std::make_unique<FlowerBridge>(hub_, ids_, dialect_,
-                                            FlowerBridge::Options{context->peer(), restart_seconds_}, std::move(wake));
+      return std::make_unique<FlowerBridge>(hub_, ids_, dialect_, bridge_options(context->peer()), std::move(wake));
     });
   }
 
@@ -77,7 +86,18 @@ class Service final : public flower::FlowerService::CallbackService {
   }
 
  private:
+  [[nodiscard]] FlowerBridge::Options bridge_options(const std::string& peer) {
+    return {peer, restart_seconds_, [&door = door_, peer](bool let_in) {
+              if (let_in) {
+                door.authenticated(peer);
+              } else {
+                door.turned_away(peer);
+              }
+            }};
+  }
+
   Hub& hub_;
+  FrontDoor& door_;
   const double restart_seconds_;
   const FlowerDialect dialect_;
   const std::size_t most_streams_;
@@ -90,33 +110,48 @@ class Service final : public flower::FlowerService::CallbackService {
 
 class FlowerServer::Parts {
  public:
-  Parts(Hub& hub, const FederationPlan& plan, const FlowerOptions& options) : service(hub, plan, options) {}
+  Parts(Hub& hub, const FederationPlan& plan, const FlowerOptions& options)
+      : door(options.address, limits_of(plan), /*tls=*/false), service(hub, door, plan, options) {}
 
+  FrontDoor door;  ///< counts and times connections; which TLS Flower's clients speak is between them and gRPC
   Service service;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
-  int port = 0;
 };
 
-FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options)
-    : parts_(std::make_unique<Parts>(hub, plan, options)) {
+FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options) {
   require(!options.certificates.empty() || is_loopback(options.address), ErrorCode::invalid_config,
           "listening for Flower's clients without certificates is for loopback only, got {}: see feroma cert",
           options.address);
+  parts_ = std::make_unique<Parts>(hub, plan, options);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.address, credentials_of(options.certificates), &parts_->port);
+  using Experimental = grpc::ServerBuilder::experimental_type;
+  parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(Experimental::ExternalConnectionType::FROM_FD,
+                                                                          credentials_of(options.certificates));
   builder.RegisterService(&parts_->service);
   builder.SetMaxReceiveMessageSize(parts_->service.largest());
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kFastestPingMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limits_of(plan).idle_milliseconds());
   parts_->server = builder.BuildAndStart();
-  require(parts_->server != nullptr && parts_->port > 0, ErrorCode::io, "cannot listen at {}: is the port taken?",
-          options.address);
+  require(parts_->server != nullptr, ErrorCode::io,
+          "cannot start the server for Flower's clients at {}: can its certificates be used?", options.address);
+  parts_->door.open([&acceptor = *parts_->acceptor](int descriptor) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = descriptor;
+    acceptor.HandleNewConnection(&connection);
+  });
 }
 
-FlowerServer::~FlowerServer() { parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); }
+FlowerServer::~FlowerServer() {
+  // A connection that is handed over to a server that has ended would stay open for ever.
+  parts_->door.stop();
+  parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+}
 
-int FlowerServer::port() const { return parts_->port; }
+int FlowerServer::port() const { return parts_->door.port(); }
+
+const FrontDoor& FlowerServer::door() const { return parts_->door; }
 
 }  // namespace feroma::net

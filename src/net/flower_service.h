@@ -4,6 +4,7 @@
 
 #include "feroma/net/flower.h"
 #include "feroma/net/server.h"
+#include "net/front_door.h"
 #include "net/hub.h"
 
 namespace feroma::net {
@@ -20,6 +21,8 @@ class FlowerServer {
   FlowerServer& operator=(const FlowerServer&) = delete;
 
   [[nodiscard]] int port() const;
+  /// Where its connections arrive.
+  [[nodiscard]] const FrontDoor& door() const;
 
  private:
   class Parts;

@@ -7,6 +7,7 @@
 #include "feroma/data/plain_view.h"
 #include "feroma/net/client_data.h"
 #include "feroma/partition/pool.h"
+#include "feroma/runtime/fingerprint.h"
 #include "net/data_versions.h"
 
 namespace feroma {
@@ -47,13 +48,13 @@ class FolderData final : public ClientData {
 
   /// Reads the folder where its files are not those that were read last. Only data that can be used get a number.
   void look() {
-    const std::string fingerprint = net::fingerprint_of(folder_);
+    const std::string fingerprint = fingerprint_of(folder_);
     if (!read_.empty() && fingerprint == fingerprint_) {
       return;
     }
     Version version;
     version.dataset = read_own_folder(folder_, FolderRole::client);
-    require(net::fingerprint_of(folder_) == fingerprint, ErrorCode::invalid_data,
+    require(fingerprint_of(folder_) == fingerprint, ErrorCode::invalid_data,
             "{}: its files changed while they were read", folder_.string());
     const Dataset& dataset = *version.dataset;
     if (!read_.empty()) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
@@ -56,6 +57,20 @@ Descriptor open_spare() { return Descriptor(::open("/dev/null", O_RDONLY | O_CLO
 }
 
 }  // namespace
+
+DoorLimits DoorLimits::of(const ServerOptions& options, int clients) {
+  DoorLimits limits;
+  limits.strangers_per_address = options.strangers_per_address;
+  limits.strangers = options.strangers;
+  limits.connections = options.connections > 0 ? options.connections : connections_for(clients);
+  limits.stranger_seconds = options.stranger_seconds * options.clock;
+  limits.idle_seconds = options.dead_seconds * options.clock;
+  return limits;
+}
+
+int DoorLimits::idle_milliseconds() const {
+  return static_cast<int>(std::clamp(idle_seconds * 1000, 1.0, double{std::numeric_limits<int>::max()}));
+}
 
 FrontDoor::FrontDoor(const std::string& address, const DoorLimits& limits, bool tls)
     : limits_(limits),

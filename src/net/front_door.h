@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/listener.h"
+#include "feroma/net/server_options.h"
 #include "net/refusals.h"
 
 namespace feroma::net {
@@ -26,7 +27,12 @@ struct DoorLimits {
   int strangers = 64;
   int connections = 2100;        ///< strangers included; see connections_for
   double stranger_seconds = 10;  ///< how long a connection may stay a stranger
+  double idle_seconds = 60;      ///< how long one may have no stream; gRPC ends it then
 
+  /// What a server's options say, for a federation of so many clients.
+  [[nodiscard]] static DoorLimits of(const ServerOptions& options, int clients);
+  /// As gRPC wants it.
+  [[nodiscard]] int idle_milliseconds() const;
   /// Room for every client twice, because one that comes back may be here before its old connection is gone.
   [[nodiscard]] static int connections_for(int clients) { return 2 * clients + 100; }
 };

@@ -156,6 +156,7 @@ GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesyst
   builder.RegisterService(&parts_->service);
   builder.SetMaxReceiveMessageSize(kLargestFrame);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limits.idle_milliseconds());
   parts_->server = builder.BuildAndStart();
   require(parts_->server != nullptr, ErrorCode::io, "cannot start the server at {}: can its certificates be used?",
           address);

@@ -18,6 +18,7 @@ namespace feroma::net {
 /// What was counted since the server started; for the log and /metrics.
 struct Traffic {
   std::map<v1::Reason, std::uint64_t> verdicts;
+  std::uint64_t outliers = 0;  ///< answers that were accepted when they came, and refused beside the others'
   std::uint64_t bytes_up = 0;
   std::uint64_t bytes_down = 0;
   std::uint64_t connections = 0;
@@ -70,6 +71,7 @@ class Hub final : public ClientPool, public SessionEvents {
 
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                            std::span<const ClientId> participants) override;
+  void refused_beside_others() override;
   /// Clients remember for themselves.
   void save(ModelWriter&) const override {}
   void load(ModelReader&) override {}

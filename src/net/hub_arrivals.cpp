@@ -134,6 +134,11 @@ void Hub::refused(v1::Reason reason) {
   traffic_.verdicts[reason] += 1;
 }
 
+void Hub::refused_beside_others() {
+  const std::lock_guard lock(mutex_);
+  traffic_.outliers += 1;
+}
+
 void Hub::receive_visitor(const std::shared_ptr<Session>& session, const v1::Visit& visit) {
   fault_point("hub.visitor_asked");
   v1::Welcome welcome;

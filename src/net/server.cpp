@@ -10,26 +10,13 @@
 #include "net/process_status.h"
 
 namespace feroma {
-namespace {
-
-net::DoorLimits limits_of(const FederationPlan& plan) {
-  const ServerOptions& options = plan.server;
-  net::DoorLimits limits;
-  limits.strangers_per_address = options.strangers_per_address;
-  limits.strangers = options.strangers;
-  limits.stranger_seconds = options.stranger_seconds * options.clock;
-  limits.connections = options.connections > 0 ? options.connections
-                                               : net::DoorLimits::connections_for(plan.experiment.scenario.clients);
-  return limits;
-}
-
-}  // namespace
 
 class FederationServer::Parts {
  public:
   Parts(const FederationPlan& plan, const ListenOptions& listen, const std::atomic<bool>& stop)
       : coordinator(plan, stop),
-        grpc(coordinator.hub(), listen.address, listen.certificates, limits_of(plan)),
+        grpc(coordinator.hub(), listen.address, listen.certificates,
+             net::DoorLimits::of(plan.server, plan.experiment.scenario.clients)),
         flower(listen.flower ? std::make_unique<net::FlowerServer>(coordinator.hub(), plan, *listen.flower) : nullptr),
         http(listen.http_address.empty()
                  ? nullptr
@@ -48,6 +35,11 @@ class FederationServer::Parts {
   [[nodiscard]] ServerStatus status() {
     ServerStatus status = coordinator.status();
     status.refused = grpc.door().counts().refused;
+    if (flower != nullptr) {
+      for (const auto& [reason, count] : flower->door().counts().refused) {
+        status.refused[reason] += count;
+      }
+    }
     net::measure_process(status);
     return status;
   }

@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 
 /// What a server opens besides its clients' connections.
 constexpr std::uint64_t kOwnDescriptors = 200;
+/// gRPC's and the front door's own of the same connection.
+constexpr std::uint64_t kDescriptorsPerClient = 2;
 /// Each client's model of the last round, of the one under way, and as many again for results and what people read.
 constexpr std::uint64_t kCopies = 3;
 constexpr std::uint64_t kModelsBesides = 2;
@@ -212,8 +214,9 @@ class Check {
   void check_descriptors() {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
-    const std::uint64_t least = static_cast<std::uint64_t>(plan_.server.min_clients) + kOwnDescriptors;
-    const std::uint64_t all = clients() + kOwnDescriptors;
+    const auto needed = [](std::uint64_t clients) { return kDescriptorsPerClient * clients + kOwnDescriptors; };
+    const std::uint64_t least = needed(static_cast<std::uint64_t>(plan_.server.min_clients));
+    const std::uint64_t all = needed(clients());
     const std::string advice = fmt::format("raise the limit: `ulimit -n {0}`, or LimitNOFILE={0} in the unit", all);
     if (limit.rlim_cur < least) {
       add(CheckVerdict::problem, "descriptors", advice, "{} may be open, a round alone needs {}", limit.rlim_cur,

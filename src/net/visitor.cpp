@@ -27,7 +27,8 @@ class Visit {
     if (work_.experiment.privacy.guarded()) {
       const std::string& ledger = options.privacy.ledger;
       disclosure_.emplace(work_.experiment.privacy,
-                          ledger.empty() ? options.state / "ledger" : std::filesystem::path(ledger), welcome.job());
+                          ledger.empty() ? options.state / "ledger" : std::filesystem::path(ledger), welcome.job(),
+                          system_entropy(), samples.version);
     }
     assigned_.algorithm = work_.experiment.algorithms.front().label;
     assigned_.round = welcome.committed();

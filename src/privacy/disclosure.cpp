@@ -10,11 +10,13 @@ EntropyFor system_entropy() {
   return [](const ReleaseKey&) { return std::make_unique<SystemEntropy>(); };
 }
 
-Disclosure::Disclosure(const PrivacyOptions& options, std::filesystem::path folder, std::string job, EntropyFor entropy)
+Disclosure::Disclosure(const PrivacyOptions& options, std::filesystem::path folder, std::string job, EntropyFor entropy,
+                       std::int64_t version)
     : options_(options),
       folder_(std::move(folder)),
       job_(std::move(job)),
       entropy_(std::move(entropy)),
+      version_(version),
       plan_(options.plan()),
       test_plan_(options.of_test_client().plan()) {
   if (std::filesystem::exists(folder_)) {

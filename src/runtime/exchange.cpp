@@ -60,6 +60,7 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
       }
     }
     for (const auto& [client, why] : algorithm.refusals(round, phase, answers)) {
+      pool.refused_beside_others();
       drop(client, why);
       answers.erase(client);
       std::erase(participants, client);

@@ -71,20 +71,7 @@ std::vector<ClientId> RoundLoop::present(Round round) const {
 }
 
 std::vector<ClientId> RoundLoop::participants(Round round) const {
-  const std::vector<ClientId> all = present(round);
-  const auto wanted = static_cast<std::size_t>(
-      std::llround(setup_.federation.options().participation * static_cast<double>(all.size())));
-  if (wanted >= all.size()) {
-    return all;
-  }
-  std::vector<std::uint32_t> drawn = setup_.rng.derive("participants", static_cast<std::uint64_t>(round))
-                                         .sample(all.size(), std::max<std::size_t>(wanted, 1));
-  std::sort(drawn.begin(), drawn.end());
-  std::vector<ClientId> clients;
-  for (const std::uint32_t position : drawn) {
-    clients.push_back(all[position]);
-  }
-  return clients;
+  return draw_participants(present(round), setup_.federation.options().participation, setup_.rng, round);
 }
 
 std::set<ClientId> RoundLoop::newcomers(std::span<const ClientId> participants) const {

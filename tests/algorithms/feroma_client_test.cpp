@@ -197,6 +197,25 @@ TEST_F(ServingTest, AStrangerGetsTheModelsThatAreSureOfItsData) {
   }
 }
 
+TEST_F(ServingTest, AVisitorLikeNobodyIsOfferedAMixtureUnlessItHasFewLabels) {
+  const std::vector<InputScale> bright{{1.0F, 5.0F}};  // like nothing that anybody trained on
+  View strange = run.federation.test(ClientId{2}, kFewLabels).data;
+  strange.scales = bright;
+  const Algorithm& algorithm = play();
+  StageSeconds seconds;
+  TestContext context{ClientId{2}, strange, nullptr, Rng(1), trainer, seconds};
+  const Message told = algorithm.visitor_profile(algorithm.visitor_question(), context);
+  const Offer offer = algorithm.offer(told, {.few_labels = false, .candidates = 3}).value();
+  EXPECT_EQ(offer.choice, Choice::as_offered);
+  ASSERT_EQ(offer.models.size(), 1U) << "what single clients learned stays with the server";
+  EXPECT_NE(offer.sources.front(), sources_for(strange, TestPolicy::native)) << "a test client here may be shown all";
+  const Offer few = algorithm.offer(told, {.few_labels = true, .candidates = 3}).value();
+  EXPECT_EQ(few.choice, Choice::by_labels);
+  EXPECT_EQ(few.models.size(), 3U);
+  play("assign.strangers = 'profile'");
+  EXPECT_EQ(offer.sources.front(), sources_for(strange, TestPolicy::native));
+}
+
 TEST_F(ServingTest, ATestProfileSummarisesAllDataWhateverTheSubsampling) {
   play("profile.subsampling = 'halves'\nmapping.width = 5.0");
   EXPECT_EQ(sources(TestPolicy::native, 1), sources(TestPolicy::native, 2));

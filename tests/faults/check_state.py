@@ -239,7 +239,8 @@ class Checker:
             if not path.exists():
                 return None
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-                return database.execute("SELECT client, round, model_file, profile FROM models ORDER BY 1, 2").fetchall()
+                return database.execute("SELECT client, round, model_file, profile, distribution, validation_score, num_examples "
+                                        "FROM models ORDER BY 1, 2").fetchall()
         try:
             same = rows(self.state) == rows(reference)
         except sqlite3.Error as error:

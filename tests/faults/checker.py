@@ -2,6 +2,7 @@
 import hashlib
 import json
 import shutil
+import sqlite3
 import struct
 import zlib
 
@@ -56,6 +57,11 @@ def poison(folder):
     rewrite_journal(lambda records: [r.replace(old.encode(), new.encode()) for r in records])(folder)
 
 
+def forget_scores(folder):
+    with sqlite3.connect(folder / "server" / "results" / "store.db") as database:
+        database.execute("UPDATE models SET validation_score = NULL")
+
+
 def last_line(folder, kind):
     lines = (folder / "client-0-1-2-3.log").read_text().splitlines()
     return next(line for line in reversed(lines) if line.split()[2] == kind)
@@ -80,6 +86,7 @@ SPOILED = [
     ("I3", "a mixing matrix", lambda f: edit(
         next((f / "server" / "mixing").glob("*")), lambda d: d[:-1] + bytes([d[-1] ^ 1]))),
     ("I3", "the index of results", lambda f: (f / "server" / "results" / "store.db").unlink()),
+    ("I3", "the scores in it", forget_scores),
     ("I4", "a value that is no number", poison),
     ("I5", "a model is missing", lambda f: (f / "server" / "models" / models_of(f)[0]).unlink()),
     ("I5", "a bit of a model", lambda f: edit(

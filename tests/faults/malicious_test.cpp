@@ -94,5 +94,27 @@ TEST_F(Malicious, ModelsThatNoTrainingGivesDoNoHarm) {
   }
 }
 
+TEST_F(Malicious, UpdatesThatAreFarTooLongHaveACountOfTheirOwn) {
+  const FederationPlan todo = plan(/*clients=*/4, /*rounds=*/3, kAlgorithm, "counted");
+  const auto layout = make_layout(todo.experiment.model(todo.input, todo.classes));
+  const Lie far = [](float sent, float trained) { return sent - 100 * (trained - sent); };
+  Coordinator coordinator(todo, stop);
+  {
+    const Connect one_lies = [&](Hub& hub, std::uint32_t id, int) {
+      return id == 0 ? std::unique_ptr<ServerLink>(std::make_unique<TamperingLink>(hub, id, layout, telling(far)))
+                     : std::make_unique<Pipe>(hub);
+    };
+    std::vector<std::jthread> clients;
+    for (const std::uint32_t id : first(4)) {
+      clients.emplace_back([&, id] { live(coordinator.hub(), id, todo.state, one_lies); });
+    }
+    coordinator.run();
+  }
+  const std::map<std::string, std::uint64_t> answers = coordinator.status().answers;
+  ASSERT_TRUE(answers.contains("OUTLIER"));
+  EXPECT_EQ(answers.at("OUTLIER"), 3U) << "one in each round";
+  EXPECT_EQ(answers.at("ACCEPTED"), 16U) << "nobody can tell before the others' are there";
+}
+
 }  // namespace
 }  // namespace feroma::faults

@@ -1,9 +1,11 @@
 // Clients that are away, come late, lose what they had, or wait for a server that says nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "feroma/core/files.h"
+#include "feroma/store/index.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
 
@@ -179,6 +181,60 @@ TEST_F(Absence, ASecondClientOnTheSameFolderDoesNotDisturbTheFirst) {
   EXPECT_EQ(coordinator.hub().traffic().verdicts[v1::TWICE], 0U);
   EXPECT_TRUE(coordinator.hub().is_present(ClientId{0}));
   stop = true;
+  clients.clear();
+}
+
+// A server that dies between its last round and the results has only what was finished to write them from.
+TEST_F(Absence, ResultsAreTheSameWhereARestartWritesThem) {
+  const Experiment what = experiment("name = 'feroma'\nwarmup_rounds = 1", {"scenario.rounds=2", "scenario.drifts=2"});
+  FederationPlan todo = plan(what);
+  todo.server.linger_seconds = 0;
+  const auto stored = [&] {
+    return StoreIndex(todo.state / "results" / "store.db", StoreIndex::Mode::read_only).list({});
+  };
+  {
+    Coordinator coordinator(todo, stop);
+    begin(coordinator.hub(), 0, 6);
+    coordinator.run();
+    clients.clear();
+  }
+  const std::vector<StoreEntry> before = stored();
+  EXPECT_EQ(
+      std::count_if(before.begin(), before.end(), [](const auto& entry) { return entry.validation_score.has_value(); }),
+      6)
+      << "one model of each client's";
+  std::filesystem::remove_all(todo.state / "results");
+  Coordinator again(todo, stop);
+  again.run();
+  EXPECT_TRUE(stored() == before);
+}
+
+// It is there and silent. Whoever draws the same clients again and again waits for it for ever.
+TEST_F(Absence, WhoIsDrawnAndNeverAnswersDoesNotHoldTheRoundUp) {
+  const Experiment what =
+      experiment("name = 'fedavg'", {"scenario.clients=4", "scenario.participation=0.5", "scenario.rounds=2",
+                                     "scenario.drifts=2", "scenario.samples_per_client=100"});
+  FederationPlan todo = plan(what);
+  todo.server.round_seconds = 20;  // one second
+  todo.server.heartbeat_seconds = 1;
+  todo.server.linger_seconds = 0;  // nobody tells the silent one
+  const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}, ClientId{3}};
+  const ClientId mute = draw_participants(all, 0.5, Rng(static_cast<std::uint64_t>(what.scenario.seed)), 1).front();
+  Coordinator coordinator(todo, stop);
+  Pipe silent(coordinator.hub());
+  v1::ClientFrame hello;
+  hello.set_counter(1);
+  hello.mutable_hello()->set_protocol(kProtocol);
+  hello.mutable_hello()->set_id(to_index(mute));
+  ASSERT_TRUE(silent.send(hello));
+  for (const ClientId client : all) {
+    if (client != mute) {
+      begin(coordinator.hub(), to_index(client), to_index(client) + 1);
+    }
+  }
+  coordinator.run();
+  EXPECT_EQ(coordinator.status().rounds_finished, 2);
+  silent.cancel();
   clients.clear();
 }
 

@@ -52,5 +52,24 @@ TEST(FederationPlan, RefusesWhatMakesNoFederation) {
   EXPECT_TRUE(holds(refusal("[privacy]\nmode = 'gaussian'\nnoise = 'seeded'\n" + one), "protects nothing"));
 }
 
+// They would be read and never kept: clients come, go and lie by themselves.
+TEST(FederationPlan, RefusesWhatOnlyASimulatorCanKeep) {
+  const auto refusal = [](const std::string& table) {
+    return error_of(ErrorCode::invalid_config,
+                    [&] { static_cast<void>(plan_of("min_clients = 2", "rounds = 20\n" + table)); });
+  };
+  EXPECT_TRUE(holds(refusal("[membership]\ntest_only = 1\n"), "membership.test_only must be 0"));
+  EXPECT_TRUE(holds(refusal("[membership]\ntest_only = 1\n"), "got 1"));
+  EXPECT_TRUE(holds(refusal("[membership]\ndeparture_rate = 0.5\n"), "membership.departure_rate must be 0"));
+  EXPECT_TRUE(holds(refusal("[membership]\nevents = '2:-0'\n"), "2:-0"));
+  const std::string attack = refusal("[attack]\nkind = 'scale'\nclients = '1'\n");
+  EXPECT_TRUE(holds(attack, "attack.kind must be"));
+  EXPECT_TRUE(holds(attack, "attack.clients must be"));
+  // As a config that was written out in full has them.
+  const FederationPlan usual = plan_of("min_clients = 2", "[membership]\ninitial = 0\n[attack]\nkind = 'none'\n");
+  EXPECT_EQ(usual.server.min_clients, 2);
+  EXPECT_EQ(plan_of("min_clients = 2", "participation = 0.5\n").experiment.scenario.participation, 0.5);
+}
+
 }  // namespace
 }  // namespace feroma

@@ -1,4 +1,7 @@
 // A server and its clients in one process, without a network between them.
+#include <algorithm>
+
+#include "feroma/core/files.h"
 #include "tests/net/federation_fixture.h"
 
 namespace feroma::net::test {
@@ -20,9 +23,10 @@ class Federated : public FederationTest {
     return models_in(plan.state / "results");
   }
 
-  void expect_the_simulators_bits(std::string_view name) {
+  void expect_the_simulators_bits(std::string_view name, const std::vector<std::string>& overrides = {}) {
     const bool warms_up = name == "feroma" || name == "fedavg-ft";
-    const Experiment what = experiment(fmt::format("name = '{}'\n{}", name, warms_up ? "warmup_rounds = 2" : ""));
+    const Experiment what =
+        experiment(fmt::format("name = '{}'\n{}", name, warms_up ? "warmup_rounds = 2" : ""), overrides);
     const auto expected = simulated(what);
     // Their models are the clients' own: there is nothing of the server's to compare.
     EXPECT_EQ(expected.empty(), name == "local" || name == "fedproto") << name;
@@ -39,6 +43,14 @@ class Federated : public FederationTest {
 TEST_F(Federated, GivesTheBitsOfTheSimulator) {
   expect_the_simulators_bits("feroma");
   expect_the_simulators_bits("scaffold");  // whose clients remember
+}
+
+// Who is asked in a round is drawn as the simulator draws, from the same seed.
+TEST_F(Federated, AShareOfTheClientsGivesTheBitsOfTheSimulator) {
+  expect_the_simulators_bits("feroma", {"scenario.participation=0.5"});
+  const std::string table = read_text(folder / "server" / "clients.csv");
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 5 * 3) << "three of six clients in each round";
+  expect_the_simulators_bits("scaffold", {"scenario.participation=0.5"});
 }
 
 class FederatedSlow : public Federated {};

@@ -279,6 +279,26 @@ TEST_F(FlowerMisbehaviour, IdsOfCertificatesAreNotGiven) {
   EXPECT_EQ(hub->present(), std::vector<ClientId>{ClientId{1}});
 }
 
+// While somebody carries a new list to the server, the old one may be gone, or the new one half there.
+TEST_F(FlowerMisbehaviour, AListThatIsGoneGivesNothingAway) {
+  const testing::TempFolder folder;
+  make_authority(folder / "certs");
+  static_cast<void>(issue_client(folder / "certs", "site-a", ClientId{0}));
+  ids = std::make_unique<FlowerIds>(*hub, 4, folder / "certs");
+  join(behaving(1));
+  ASSERT_EQ(hub->present(), std::vector<ClientId>{ClientId{1}});
+  const std::filesystem::path list = client_list_file(folder / "certs");
+  std::filesystem::rename(list, folder / "elsewhere");
+  FlowerPeerThread impostor(*hub, *ids, dialect, named("cid", "0"));
+  EXPECT_EQ(impostor.goodbye(), 1) << "come again when the list is back";
+  FlowerPeerThread anybody(*hub, *ids, dialect, behaving(1));
+  EXPECT_EQ(anybody.goodbye(), 1);
+  write_file_atomically(list, std::string_view("# to be continued\n"));
+  FlowerPeerThread second(*hub, *ids, dialect, named("cid", "0"));
+  EXPECT_EQ(second.goodbye(), 0) << "an id is its certificate's for good";
+  EXPECT_EQ(hub->present(), std::vector<ClientId>{ClientId{1}});
+}
+
 TEST_F(FlowerMisbehaviour, AServerThatStopsSaysWhenToComeAgain) {
   FlowerPeerThread& peer = join(behaving(1));
   hub->dismiss({v1::SHUTTING_DOWN, "the server stops; come again", 1});

@@ -8,6 +8,7 @@
 #include "net/flower_service.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
+#include "tests/net/tls_tools.h"
 
 namespace feroma::net::test {
 namespace {
@@ -108,7 +109,8 @@ class RawPeer {
 };
 
 TEST_F(FlowerOverGrpc, StrangersDoNotUseUpTheServer) {
-  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  todo.server.stranger_seconds = 400;  // twenty seconds: they may stay that long
   Coordinator coordinator(todo, stop);
   const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0"});
   {
@@ -133,6 +135,64 @@ TEST_F(FlowerOverGrpc, StrangersDoNotUseUpTheServer) {
   static_cast<void>(large->says(huge));
   EXPECT_FALSE(large->hears());
   EXPECT_NE(large->end(), grpc::StatusCode::OK);
+}
+
+TEST_F(FlowerOverGrpc, AConnectionHasItsTimeToSayWhoItIs) {
+  FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  todo.server.stranger_seconds = 10;  // half a second
+  Coordinator coordinator(todo, stop);
+  const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0"});
+  const auto too_slow = [&] { return server.door().counts().refused.at("too_slow"); };
+  RawConnection mute(server.port());
+  mute.until_closed();
+  EXPECT_TRUE(eventually([&] { return too_slow() == 1; }));
+  {
+    RawPeer peer(server.port());
+    ASSERT_TRUE(peer.hears());
+    EXPECT_FALSE(peer.hears()) << "it was asked who it is, and its time is over";
+    EXPECT_EQ(too_slow(), 2U);
+  }
+  RawPeer peer(server.port());
+  ASSERT_TRUE(peer.hears());
+  flower::ClientMessage name;
+  put(*name.mutable_get_properties_res()->mutable_properties(), "cid", std::int64_t{2});
+  ASSERT_TRUE(peer.says(name));
+  ASSERT_TRUE(eventually([&] { return coordinator.hub().is_present(ClientId{2}); }));
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_TRUE(coordinator.hub().is_present(ClientId{2})) << "who is known may stay";
+  EXPECT_EQ(server.door().counts().strangers, 0U);
+  EXPECT_EQ(too_slow(), 2U);
+}
+
+TEST_F(FlowerOverGrpc, ConnectionsInAllAreLimited) {
+  FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  todo.server.stranger_seconds = 400;
+  todo.server.connections = 3;
+  ListenOptions listen{"127.0.0.1:0", {}};
+  listen.flower = FlowerOptions{"127.0.0.1:0"};
+  const FederationServer server(todo, listen, stop);
+  std::vector<RawConnection> inside;
+  for (int i = 0; i < 3; ++i) {
+    inside.emplace_back(server.flower_port());
+  }
+  RawConnection more(server.flower_port());
+  more.until_closed();
+  EXPECT_TRUE(eventually([&] { return server.status().refused.at("connection_limit") == 1; })) << "and it is counted";
+}
+
+// A channel whose stream has ended costs two descriptors for nothing.
+TEST_F(FlowerOverGrpc, AConnectionWithoutAStreamIsEnded) {
+  FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  todo.server.stranger_seconds = 400;
+  todo.server.dead_seconds = 6;  // 0.3 seconds
+  Coordinator coordinator(todo, stop);
+  const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0"});
+  const std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateChannel(fmt::format("127.0.0.1:{}", server.port()), grpc::InsecureChannelCredentials());
+  const auto until = std::chrono::system_clock::now() + std::chrono::seconds(10);
+  ASSERT_TRUE(channel->WaitForConnected(until));
+  EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, until)) << "the server ends it";
+  EXPECT_TRUE(eventually([&] { return server.door().counts().open == 0; }));
 }
 
 /// Data that take long to be looked at, once.

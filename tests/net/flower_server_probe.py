@@ -3,8 +3,8 @@
 
     flower_server_probe.py FEROMA
 
-Asks `FEROMA client --flower` everything that a Flower server may ask, sends tensors that do not fit, lets it come
-again, and says goodbye. Ends with 0 if everything went as it must, with 77 where grpc or numpy are missing.
+Asks `FEROMA client --flower` everything that a Flower server may ask, sends the config of examples/flower_server.py and
+tensors that do not fit, lets it come again, and says goodbye. Ends with 0 if everything went as it must, with 77 where grpc or numpy are missing.
 """
 
 import queue
@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 from concurrent import futures
 from pathlib import Path
 
@@ -23,6 +24,11 @@ try:
 except ImportError as missing:
     print(f"flower_server_probe: {missing} (Debian: python3-grpcio, python3-numpy): NOT tested")
     sys.exit(77)
+
+# The example's own functions; flwr itself is no part of our tests.
+sys.modules["flwr"] = types.ModuleType("flwr")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+import flower_server as example
 
 CONFIG = """
 [scenario]
@@ -127,7 +133,12 @@ def run(feroma, folder):
             expect(status_of(answer) == (0, ""), f"fit: {status_of(answer)}")
             expect(dict(answer)[3] == 240, f"{dict(answer)[3]} examples")
             model = read_parameters(dict(answer)[2])
+        answer = server.ask(4, part(1, parameters(model)) + entries(2, example.fit_config(4)))
+        expect(status_of(answer) == (0, ""), f"a fit as in the example: {status_of(answer)}")
+        model = read_parameters(dict(answer)[2])
         loss, accuracy = evaluate(model)
+        mean = example.mean_accuracy([(60, {"accuracy": accuracy}), (0, {"accuracy": 0.0})])["accuracy"]
+        expect(abs(mean - accuracy) < 1e-9, f"the example's mean of one client's accuracy {accuracy} is {mean}")
         expect(loss < 0.5 and accuracy > 0.8, f"trained: loss {loss}, accuracy {accuracy}")
 
         wrong = [model[0].T] + model[1:]

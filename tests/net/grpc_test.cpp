@@ -95,6 +95,19 @@ TEST_F(OverGrpc, AConnectionHasFewStreams) {
   }
 }
 
+// A channel whose stream has ended costs two descriptors for nothing.
+TEST_F(OverGrpc, AConnectionWithoutAStreamIsEnded) {
+  FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  todo.server.stranger_seconds = 400;  // twenty seconds: it is not the door that ends it
+  todo.server.dead_seconds = 6;        // 0.3 seconds
+  const FederationServer server(todo, {"127.0.0.1:0", {}}, stop);
+  const std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateChannel(fmt::format("127.0.0.1:{}", server.port()), grpc::InsecureChannelCredentials());
+  const auto until = std::chrono::system_clock::now() + std::chrono::seconds(10);
+  ASSERT_TRUE(channel->WaitForConnected(until));
+  EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, until));
+}
+
 TEST_F(OverGrpc, PlainTextIsForLoopbackOnly) {
   const FederationPlan todo = plan(experiment("name = 'fedavg'"));
   const std::string error = testing::error_of(ErrorCode::invalid_config, [&] {

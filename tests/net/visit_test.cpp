@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "feroma/net/codec.h"
+#include "feroma/privacy/ledger.h"
 #include "feroma/runtime/round_loop.h"
 #include "net/visitor.h"
 #include "tests/net/federation_fixture.h"
@@ -86,6 +87,40 @@ TEST_F(Visiting, SamplesOfAnotherKindAreRefusedByTheClient) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "the federation's samples are 3x28x28, this client's are 1x28x28");
   }
+}
+
+TEST_F(Visiting, UnderABudgetEveryVersionOfTheDataIsToldOnce) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2\n[privacy]\nmode = 'gaussian'\nepsilon_total = 20\n"));
+  const TestShard first = federation->test(ClientId{0}, kFewLabels);
+  const TestShard second = federation->test(ClientId{1}, kFewLabels);
+  const std::filesystem::path ledger = folder / "visitor" / "ledger";
+  const auto got = std::get<Assigned>(visit({first.data, nullptr, 7}));
+  EXPECT_EQ(audit_ledger(ledger).size(), 1U);
+  const auto again = std::get<Assigned>(visit({first.data, nullptr, 7}));
+  EXPECT_EQ(values_of(again.offer), values_of(got.offer)) << "what was told is told again";
+  EXPECT_EQ(audit_ledger(ledger).size(), 1U);
+  static_cast<void>(visit({second.data, nullptr, 8}));
+  ASSERT_EQ(audit_ledger(ledger).size(), 2U) << "other data must not be served by what was told of the first";
+  EXPECT_NE(audit_ledger(ledger)[0].digest, audit_ledger(ledger)[1].digest);
+}
+
+TEST_F(Visiting, WhoAsksForPrivacyTellsNothingToAServerWithout) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
+  VisitorOptions options{folder / "visitor"};
+  options.privacy.mode = PrivacyMode::gaussian;
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  bool told = false;
+  Pipe pipe(coordinator->hub(), {"pipe", std::nullopt, ""}, [&](v1::ClientFrame& frame) {
+    told = told || frame.has_answer() || frame.has_piece();
+    return true;
+  });
+  try {
+    static_cast<void>(pay_visit(pipe, options, {shard.data}, {}, stop));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "[privacy] this client asks for mode gaussian or stricter, the federation has off");
+  }
+  EXPECT_FALSE(told);
 }
 
 /// A visitor that says what the test wants instead of a description.

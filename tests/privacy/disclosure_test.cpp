@@ -32,6 +32,18 @@ TEST(Disclosure, TellsTheSameOfTheSameDataAndAnewOfOthers) {
   EXPECT_NE(other.profile(0, 0, kShape, kSums), first) << "two clients with the same data";
 }
 
+TEST(Disclosure, OfAClientThatDoesNotTrainIsOfTheVersionThatItWasMadeFor) {
+  const testing::TempFolder folder;
+  const auto told_of = [&](std::int64_t version) {
+    return Disclosure(gaussian(4), folder.path() / "a", "run", system_entropy(), version).unlabelled(0, kShape, kSums);
+  };
+  const auto first = told_of(7);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(told_of(7), first);
+  EXPECT_NE(told_of(8), first) << "other data";
+  EXPECT_EQ(told_of(7), first) << "and the first ones again";
+}
+
 TEST(Disclosure, SpendsWhatThePlanSaysAndThenNoMore) {
   const testing::TempFolder folder;
   Disclosure client(gaussian(3), folder.path() / "a", "run");

@@ -8,6 +8,7 @@
 #include "feroma/evaluation/test_scores.h"
 #include "feroma/runtime/round_loop.h"
 #include "feroma/runtime/run.h"
+#include "feroma/runtime/visitor_ledger.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 
@@ -67,9 +68,11 @@ local_epochs = 1
 };
 
 constexpr const char* kFeroma = "[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 2\n";
+constexpr const char* kBudget = "[privacy]\nmode = 'gaussian'\nepsilon_total = 8\nmax_releases = 4\nnoise = 'seeded'\n";
 
 TEST_F(AssignedTest, IsWhatTheRunServed) {
-  const ResultRecord result = run(kFeroma);
+  // Test clients of a run may choose among all models by confidence; visitors are not sent them for that.
+  const ResultRecord result = run(kFeroma + std::string("assign.strangers = 'profile'\n"));
   const OpenedStore store = open_store(folder / "run", "");
   EXPECT_EQ(store.round, 4);
   EXPECT_DOUBLE_EQ(mean_accuracy(store, {false, kClients}), result.accuracy);
@@ -122,7 +125,7 @@ TEST_F(AssignedTest, CandidatesAreTheNearest) {
 }
 
 TEST_F(AssignedTest, UnderABudgetProfilesLeaveAsReleases) {
-  run(std::string(kFeroma) + "[privacy]\nmode = 'gaussian'\nepsilon_total = 8\nmax_releases = 4\nnoise = 'seeded'\n");
+  run(std::string(kFeroma) + kBudget);
   const OpenedStore store = open_store(folder / "run", "");
   const TestShard shard = federation->test(ClientId{0}, kFewLabels);
   testing::error_of(ErrorCode::internal, [&] { static_cast<void>(assign_from(store, {shard.data}, {}, nullptr)); });
@@ -130,6 +133,31 @@ TEST_F(AssignedTest, UnderABudgetProfilesLeaveAsReleases) {
   const Assigned assigned = assign_from(store, {shard.data}, {}, &disclosure);
   EXPECT_EQ(assigned.offer.models.size(), 1U);
   EXPECT_GT(disclosure.spent().releases, 0);
+}
+
+TEST_F(AssignedTest, AStoreIsToldOnceOfEveryVersionOfTheData) {
+  run(std::string(kFeroma) + kBudget);
+  const OpenedStore store = open_store(folder / "run", "");
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const auto visit = [&](const OpenedStore& where, std::int64_t version) {
+    std::optional<Disclosure> disclosure = store_disclosure(where, folder / "visitor", version);
+    const Assigned assigned = assign_from(where, {shard.data}, {}, &disclosure.value());
+    EXPECT_EQ(assigned.offer.models.size(), 1U);
+    return disclosure->spent().releases;
+  };
+  EXPECT_EQ(visit(store, 7), 1);
+  EXPECT_EQ(visit(store, 7), 1) << "what was told is told again";
+  EXPECT_EQ(visit(store, 8), 2) << "other data";
+  std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
+  EXPECT_EQ(visit(open_store(folder / "copy", ""), 7), 2) << "the same models elsewhere";
+  run(std::string("[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 1\n") + kBudget);
+  EXPECT_EQ(visit(open_store(folder / "run", ""), 7), 3) << "another run in that place has another encoder";
+}
+
+TEST_F(AssignedTest, WithoutABudgetThereIsNoLedger) {
+  run("[[algorithm]]\nname = 'fedavg'\n");
+  EXPECT_FALSE(store_disclosure(open_store(folder / "run", ""), folder / "visitor", 7));
+  EXPECT_FALSE(std::filesystem::exists(folder / "visitor"));
 }
 
 TEST_F(AssignedTest, ErrorsNameWhatIsWrong) {

@@ -121,7 +121,8 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("assign.metric", self.assign_metric, anything(), "distance between label-free profiles at test time");
   visit("assign.width", self.assign_width, above(0), "kernel rule: width as a share of the parents' median distance");
   visit("assign.strangers", self.strangers, anything(),
-        "a client far from every known distribution gets models by profile too, or (class shares alike) by confidence");
+        "a run's test client far from all distributions gets models by profile too, or (class shares alike) by "
+        "confidence; visitors by profile");
   visit("assign.few_label", self.few_label, anything(), "how a few labelled samples choose: by loss or by moments");
   visit("assign.loss_temperature", self.loss_temperature, above(0), "few labels: weights exp(-(loss - best) / it)");
   visit("retention.models", self.retained_models, at_least(0),

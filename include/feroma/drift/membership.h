@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,5 +51,10 @@ class Membership {
   std::size_t training_clients_;
   std::vector<std::vector<bool>> present_;  ///< [round - 1][client]; empty where everybody always is
 };
+
+/// The share of those `present` who take part in a round, in their order; at least one where anybody is there. A pure
+/// function of its arguments, so that the simulator and a server draw the same clients.
+[[nodiscard]] std::vector<ClientId> draw_participants(std::span<const ClientId> present, double participation,
+                                                      const Rng& rng, Round round);
 
 }  // namespace feroma

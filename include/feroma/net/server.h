@@ -17,7 +17,7 @@ namespace feroma {
 
 /// What a federation is to do, and where its server keeps what it must not lose.
 struct FederationPlan {
-  Experiment experiment;  ///< with one algorithm; of the scenario only seed, rounds and clients count
+  Experiment experiment;  ///< with one algorithm; of the scenario only seed, rounds, clients and participation count
   SampleShape input;      ///< of clients' samples
   int classes = 0;
   bool multi_label = false;
@@ -28,8 +28,8 @@ struct FederationPlan {
   std::function<void(const RoundRecord&, int rounds)> round_finished = {};  ///< for people
 };
 
-/// Reads a server's config: a scenario file of which seed, rounds and clients count, with one algorithm and a [server]
-/// table. The caller adds where the state is kept.
+/// Reads a server's config: a scenario file of which seed, rounds, clients and participation count, with one algorithm
+/// and a [server] table. [membership] and [attack] are refused. The caller adds where the state is kept.
 [[nodiscard]] FederationPlan read_federation_plan(const Settings& settings);
 
 /// Where a server listens, and how clients prove who they are.

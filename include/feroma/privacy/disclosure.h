@@ -27,15 +27,21 @@ using EntropyFor = std::function<std::unique_ptr<EntropySource>(const ReleaseKey
  */
 class Disclosure {
  public:
-  /// `job` names the run in the ledger, which is in `folder`; the budget is that of the options.
+  /// `job` names the run in the ledger, which is in `folder`; the budget is that of the options. `version` is that of
+  /// the data of a client which does not train.
   Disclosure(const PrivacyOptions& options, std::filesystem::path folder, std::string job,
-             EntropyFor entropy = system_entropy());
+             EntropyFor entropy = system_entropy(), std::int64_t version = 0);
 
   /// A profile's sums with noise, for one version of the data and one epoch of the bounds; nothing once the budget is
   /// spent. Sums of one class alone are those of unlabelled data, and a release of their own.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> profile(std::int64_t version, std::int64_t epoch,
                                                                  const SumShape& shape,
                                                                  std::span<const std::int64_t> sums);
+  /// The same of a client that does not train, for the version of its data that this was made for.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> unlabelled(std::int64_t epoch, const SumShape& shape,
+                                                                    std::span<const std::int64_t> sums) {
+    return profile(version_, epoch, shape, sums);
+  }
   /// The histogram of norms with noise.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> norms(std::int64_t version, const NormHistogram& histogram);
 
@@ -52,6 +58,7 @@ class Disclosure {
   std::filesystem::path folder_;
   std::string job_;
   EntropyFor entropy_;
+  std::int64_t version_;
   ReleasePlan plan_;
   ReleasePlan test_plan_;  ///< of releases without labels
   PrivacySpent spent_;

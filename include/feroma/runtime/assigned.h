@@ -29,6 +29,7 @@ struct Assigned {
 struct VisitorSamples {
   const View& all;
   const View* labelled = nullptr;
+  std::int64_t version = 0;  ///< under a budget, what was told of it is told again
 };
 
 /// A visitor's trainer and what belongs to it.

@@ -20,6 +20,8 @@ class ClientPool {
   /// One phase with every participant; the outcomes do not depend on the order in which clients finish.
   [[nodiscard]] virtual std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                                    std::span<const ClientId> participants) = 0;
+  /// An answer of the last exchange is refused beside those of the others; for pools that count.
+  virtual void refused_beside_others() {}
   /// What the clients remember, for a checkpoint.
   virtual void save(ModelWriter& out) const = 0;
   virtual void load(ModelReader& in) = 0;
