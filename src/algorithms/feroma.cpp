@@ -373,10 +373,12 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
     const auto found = answers.find(receiver.client);
     if (found != answers.end()) {
       const Message& answer = found->second;
+      // From models for other data to one for these is a leap: to take three quarters of it again would ruin the model.
+      const Start start = assigned(receiver.client);
       state_.parents.push_back({receiver.client, answer.model("model"), receiver.profile,
                                 private_ ? receiver.profile.num_samples : answer.integer("num_examples"), round,
                                 answer.has("held_out") ? accuracy_of(answer.ints("held_out")) : 0,
-                                gains ? assigned(receiver.client).mixture : nullptr});
+                                gains && start.among_its_like ? start.mixture : nullptr});
     }
   }
   // Where nobody with a profile answered, what was known stays.

@@ -44,7 +44,7 @@ std::vector<Start> starts_of(const FeromaOptions& options, const ProfileShape& s
     const Parent& leader = parents[leaders[r]];
     const bool trusted = options.fold == Fold::mean || leader.client == receivers[r].client;
     starts.push_back({share(std::move(mixed[r])), trusted && ratios[r] <= kOwnWay ? leader.mixture : nullptr,
-                      options.server_momentum});
+                      options.server_momentum, ratios[r] <= kOwnWay});
   }
   return starts;
 }

@@ -13,6 +13,7 @@ struct Start {
   ParametersPtr mixture;
   ParametersPtr before;
   double momentum = 0;
+  bool among_its_like = true;  ///< the mixture is of models for data like the client's: the way from it has a direction
 
   [[nodiscard]] ParametersPtr model() const;
 };

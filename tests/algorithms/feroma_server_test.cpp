@@ -276,6 +276,25 @@ TEST_F(MomentumTest, AClientUnlikeEveryParentDoesNotFollowTheNearestOne) {
   EXPECT_NEAR(sent_to(4, 2), 10, 1e-4) << "the nearest model, but not where it was heading";
 }
 
+// The first model for new data comes from models for other data: that way is a leap, not a direction.
+TEST_F(MomentumTest, NobodyFollowsTheLeapToNewData) {
+  options.metric = Metric::reliable;
+  options.kernel = Kernel::gaussian;
+  start();
+  answer(1, 0, {{ClientId{0}, gained(0, 0)}});
+  answer(2, 0, {{ClientId{0}, gained(0, 0)}});
+  answer(3, 0, profiles());
+  answer(3, 1, {{ClientId{0}, gained(1, 1)}, {ClientId{1}, gained(10, 1)}});
+  const std::map<ClientId, Message> new_data{{ClientId{0}, profiled(0)}, {ClientId{2}, profiled(40)}};
+  answer(4, 0, new_data);
+  answer(4, 1, {{ClientId{0}, gained(2, 1)}, {ClientId{2}, gained(100, 50)}});
+  answer(5, 0, new_data);
+  EXPECT_NEAR(sent_to(5, 2), 100, 1e-3);
+  answer(5, 1, {{ClientId{0}, gained(3, 1)}, {ClientId{2}, gained(104, 1)}});
+  answer(6, 0, new_data);
+  EXPECT_NEAR(sent_to(6, 2), 104 + 0.5 * 4, 1e-3) << "from the second model on there is one";
+}
+
 TEST_F(MomentumTest, RefusesAGainThatNoClientCanHave) {
   start();
   EXPECT_THROW(answer(1, 0, {{ClientId{0}, gained(4, std::numeric_limits<std::int64_t>::min())}}), Error);
