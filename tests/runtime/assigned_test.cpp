@@ -138,8 +138,8 @@ TEST_F(AssignedTest, UnderABudgetProfilesLeaveAsReleases) {
 TEST_F(AssignedTest, AStoreIsToldOnceOfEveryVersionOfTheData) {
   run(std::string(kFeroma) + kBudget);
   const OpenedStore store = open_store(folder / "run", "");
-  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
   const auto visit = [&](const OpenedStore& where, std::int64_t version) {
+    const TestShard shard = federation->test(ClientId{0}, kFewLabels);  // a run replaces the federation it borrows from
     std::optional<Disclosure> disclosure = store_disclosure(where, folder / "visitor", version);
     const Assigned assigned = assign_from(where, {shard.data}, {}, &disclosure.value());
     EXPECT_EQ(assigned.offer.models.size(), 1U);
