@@ -2,16 +2,12 @@
 // the right session and number (1), and answers whose announcement is right (2).
 #include <google/protobuf/stubs/logging.h>
 
-#include <cmath>
+#include <atomic>
+#include <chrono>
 #include <thread>
 
-#include "feroma/algorithms/registry.h"
-#include "feroma/core/settings.h"
-#include "feroma/runtime/server_context.h"
 #include "fuzz/chunks.h"
-#include "fuzz/guard.h"
-#include "fuzz/tiny_model.h"
-#include "net/hub.h"
+#include "fuzz/one_round.h"
 
 namespace {
 
@@ -19,46 +15,12 @@ namespace v1 = feroma::v1;
 using feroma::fuzz::Chunk;
 using feroma::fuzz::tiny_model;
 
-std::unique_ptr<feroma::Algorithm> fedavg() {
-  feroma::Problems problems;
-  feroma::SettingsReader reader(feroma::parse_settings("[[algorithm]]\nname = 'fedavg'", "fuzz"), problems);
-  std::unique_ptr<feroma::Algorithm> algorithm = feroma::plan_algorithm(reader, "algorithm.0", problems).make();
-  feroma::ServerContext context;
-  context.model = feroma::fuzz::tiny_spec();
-  context.initial = tiny_model();
-  context.rounds = 3;
-  feroma::prepare(*algorithm, context);
-  return algorithm;
-}
-
-feroma::ServerOptions options() {
-  feroma::ServerOptions options;
-  options.min_answers = 1;
-  return options;
-}
-
-bool is_finite(const feroma::ClientOutcome& outcome) {
-  const auto* answer = std::get_if<feroma::ClientAnswer>(&outcome.answer);
-  return answer == nullptr || std::ranges::all_of(answer->message.model("model")->values(),
-                                                  [](float value) { return std::isfinite(value); });
-}
-
 /// A server with one round going on, and the connection of one client.
 class Conversation {
  public:
   Conversation() {
     session_ = hub_.connect({"fuzz", std::nullopt, ""}, [] {});
-    round_ = std::jthread([this] {
-      static const std::unique_ptr<feroma::Algorithm> algorithm = fedavg();
-      try {
-        const std::array asked{feroma::ClientId{0}};
-        for (const auto& [client, outcome] : hub_.exchange(*algorithm, 1, 0, asked)) {
-          feroma::fuzz::expect(is_finite(outcome), "what counts is finite");
-        }
-      } catch (const feroma::Error&) {
-        // nobody answered
-      }
-    });
+    round_ = std::jthread([this] { feroma::fuzz::run_one_round(hub_); });
   }
   ~Conversation() {
     stop_ = true;
@@ -118,7 +80,7 @@ class Conversation {
   }
 
   std::atomic<bool> stop_ = false;
-  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4}, options(), {}, stop_};
+  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
   std::shared_ptr<feroma::net::Session> session_;
   std::string nonce_;
   std::uint64_t counter_ = 0;

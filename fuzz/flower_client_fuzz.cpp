@@ -3,18 +3,12 @@
 // messages whose metrics are read as a profile (3).
 #include <google/protobuf/stubs/logging.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <thread>
 
-#include "feroma/algorithms/registry.h"
-#include "feroma/core/settings.h"
-#include "feroma/runtime/server_context.h"
 #include "fuzz/chunks.h"
-#include "fuzz/guard.h"
-#include "fuzz/tiny_model.h"
+#include "fuzz/one_round.h"
 #include "net/flower_bridge.h"
 #include "net/flower_tensors.h"
 
@@ -24,24 +18,6 @@ namespace flower = feroma::net::flower;
 using feroma::fuzz::Chunk;
 using feroma::fuzz::tiny_model;
 
-std::unique_ptr<feroma::Algorithm> fedavg() {
-  feroma::Problems problems;
-  feroma::SettingsReader reader(feroma::parse_settings("[[algorithm]]\nname = 'fedavg'", "fuzz"), problems);
-  std::unique_ptr<feroma::Algorithm> algorithm = feroma::plan_algorithm(reader, "algorithm.0", problems).make();
-  feroma::ServerContext context;
-  context.model = feroma::fuzz::tiny_spec();
-  context.initial = tiny_model();
-  context.rounds = 3;
-  feroma::prepare(*algorithm, context);
-  return algorithm;
-}
-
-feroma::ServerOptions options() {
-  feroma::ServerOptions options;
-  options.min_answers = 1;
-  return options;
-}
-
 const feroma::net::FlowerDialect& dialect() {
   static const feroma::net::FlowerDialect only = [] {
     feroma::net::FlowerDialect dialect;
@@ -50,12 +26,6 @@ const feroma::net::FlowerDialect& dialect() {
     return dialect;
   }();
   return only;
-}
-
-bool is_finite(const feroma::ClientOutcome& outcome) {
-  const auto* answer = std::get_if<feroma::ClientAnswer>(&outcome.answer);
-  return answer == nullptr || std::ranges::all_of(answer->message.model("model")->values(),
-                                                  [](float value) { return std::isfinite(value); });
 }
 
 /// What a plain client answers.
@@ -84,18 +54,7 @@ void read_profile(const flower::ClientMessage& message) {
 /// A server with one round going on, and the connection of one peer.
 class Conversation {
  public:
-  Conversation()
-      : round_([this] {
-          static const std::unique_ptr<feroma::Algorithm> algorithm = fedavg();
-          try {
-            const std::array asked{feroma::ClientId{0}};
-            for (const auto& [client, outcome] : hub_.exchange(*algorithm, 1, 0, asked)) {
-              feroma::fuzz::expect(is_finite(outcome), "what counts is finite");
-            }
-          } catch (const feroma::Error&) {
-            // nobody answered
-          }
-        }) {}
+  Conversation() : round_([this] { feroma::fuzz::run_one_round(hub_); }) {}
   ~Conversation() {
     stop_ = true;
     bridge_.disconnected();
@@ -142,7 +101,7 @@ class Conversation {
   }
 
   std::atomic<bool> stop_ = false;
-  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4}, options(), {}, stop_};
+  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
   feroma::net::FlowerIds ids_{hub_, 4, {}};
   feroma::net::FlowerBridge bridge_{hub_, ids_, dialect(), {"fuzz", 20}, [] {}};
   flower::ServerMessage asked_;
