@@ -19,9 +19,10 @@ def rounds_of(federation):
 
 
 def clients_die(context):
-    """Three of ten clients are killed at some moment of each round and started again; rounds go on without them."""
-    count, rounds = 10, 200 if context.long else 20
-    federation = Federation(context.binaries, context.folder / "clients-die", clients=count, rounds=rounds, server=RULES)
+    """Of ten clients three are killed at some moment of each round and started again; rounds go on without them."""
+    count, rounds = (50, 200) if context.long else (10, 20)
+    rules = {**RULES, "min_clients": count * 6 // 10}
+    federation = Federation(context.binaries, context.folder / "clients-die", clients=count, rounds=rounds, server=rules)
     server = federation.start_server()
     alive = {client: federation.start_clients([client]) for client in range(count)}
     killed = []  # (client, the round that was finished when it was killed)
@@ -30,7 +31,7 @@ def clients_die(context):
         if not server.wait_for(lambda: server.finished_round() > last, 30):
             context.problems.append(f"F5: no round was finished in 30 s after round {last}")
             break
-        for client in context.random.sample(range(count), 3):
+        for client in context.random.sample(range(count), count * 3 // 10):
             time.sleep(context.random.uniform(0, 0.03))
             alive[client].kill()
             alive[client].wait()
