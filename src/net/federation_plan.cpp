@@ -51,6 +51,8 @@ FederationPlan read_federation_plan(const Settings& settings) {
   problems.raise();
   require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
+  require(plan.experiment.algorithms.front().name != "centralised", ErrorCode::invalid_config,
+          "algorithm centralised takes everybody's data: it is for simulations");
   require(plan.experiment.privacy.noise == NoiseSource::os, ErrorCode::invalid_config,
           "privacy.noise seeded protects nothing: it is for simulations");
   const std::string& dataset = plan.experiment.scenario.dataset;

@@ -44,6 +44,8 @@ TEST(FederationPlan, RefusesWhatMakesNoFederation) {
   };
   const std::string one = "[[algorithm]]\nname = 'fedavg'\n";
   EXPECT_TRUE(holds(refusal(one + one + "[server]\ninput = '2'\nclasses = 2"), "a federation runs one algorithm"));
+  EXPECT_TRUE(holds(refusal("[[algorithm]]\nname = 'centralised'\n[server]\ninput = '2'\nclasses = 2"),
+                    "centralised takes everybody's data"));
   const testing::TempFolder visits;
   write_file_atomically(visits / "dataset.toml", std::string_view("[dataset]\nkind = 'csv'\nfile = 'visits.csv'\n"));
   const std::string own = fmt::format("[scenario]\ndataset = '{}'\n", visits.path().string());
