@@ -86,9 +86,11 @@ class Lockstep {
     for (std::size_t from = 0; from < agents_.size(); ++from) {
       for (const DomainVector& vector : offered[from]) {
         published_.push_back(vector);
+        clients_[from].traffic.bytes_up += vector.bytes();
         for (std::size_t to = 0; to < agents_.size(); ++to) {
           if (to != from) {
             agents_[to].receive(vector);
+            clients_[to].traffic.bytes_down += vector.bytes();
           }
         }
       }

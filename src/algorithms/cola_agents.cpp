@@ -108,6 +108,11 @@ bool counts_for_statistics(const ColaOptions& options, const View& batch, const 
   return batch.size() >= std::min(static_cast<std::size_t>(options.smallest_batch), largest);
 }
 
+std::int64_t DomainVector::bytes() const {
+  const std::size_t numbers = values.size() + statistics.mean.size() + statistics.variance.size();
+  return static_cast<std::int64_t>(numbers * sizeof(float));
+}
+
 VectorMixture::VectorMixture(const ChannelAffine& channels)
     : channels_(&channels),
       vectors_{channels.identity()},

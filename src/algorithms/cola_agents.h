@@ -15,6 +15,8 @@ namespace feroma {
 struct DomainVector {
   std::vector<float> values;
   DomainStatistics statistics;
+
+  [[nodiscard]] std::int64_t bytes() const;
 };
 
 /// One weighted sum of domain vectors around the source, and a client's own change to it:

@@ -105,7 +105,11 @@ bool chooses_by_confidence(const FeromaPlan& plan, const FeromaState& state, con
 /// What a test client in this process tells.
 std::optional<Profile> told_profile(const FeromaPlan& plan, const FeromaState& state, const PrivateProfiles* guarded,
                                     TestContext& context) {
-  return read_profile(plan, guarded, visitor_profile(plan, guarded, visitor_question(state, guarded), context));
+  const Message question = visitor_question(state, guarded);
+  const Message told = visitor_profile(plan, guarded, question, context);
+  context.traffic.bytes_down += question.bytes();
+  context.traffic.bytes_up += told.bytes();
+  return read_profile(plan, guarded, told);
 }
 
 /// The label-free part comes from all data, the class part from the few labelled samples; not over a network, where

@@ -29,18 +29,25 @@ TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard,
                              StageSeconds& seconds, Together* together, Disclosure* disclosure) {
   const StageTimer timer(seconds, Stage::evaluate);
   TestScores scores;
-  const auto served = [&](TestPolicy policy) {
+  const auto served = [&](TestPolicy policy, TestTraffic* traffic = nullptr) {
     StageSeconds inner;  // counted as evaluation, not twice
     const View* labelled = policy == TestPolicy::few_label ? &shard.few_labels : nullptr;
     TestContext context{client,  shard.data, labelled,  rng.derive("test", to_index(client)),
                         trainer, inner,      &memories, disclosure};
-    return serve_together_or_alone(algorithm, policy, context, together);
+    std::unique_ptr<Predictor> predictor = serve_together_or_alone(algorithm, policy, context, together);
+    if (traffic != nullptr) {
+      *traffic = context.traffic;
+    }
+    return predictor;
   };
   const auto accuracy = [&](const std::unique_ptr<Predictor>& predictor) -> std::optional<double> {
     return predictor ? std::optional(score(*predictor, trainer, shard.data).accuracy()) : std::nullopt;
   };
-  const auto native = served(TestPolicy::native);
+  const Passes before = trainer.passes();
+  const auto native = served(TestPolicy::native, &scores.native_cost.traffic);
   scores.native = accuracy(native);
+  scores.native_cost.samples = static_cast<std::int64_t>(shard.data.size());
+  scores.native_cost.passes = trainer.passes() - before;
   if (native) {
     scores.matched = matched(*native, shard.distribution, true_distribution);
   }

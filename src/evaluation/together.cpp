@@ -15,8 +15,14 @@ std::vector<TestShard> all_shards(const Federation& federation, int labels_per_c
 
 }  // namespace
 
-void Together::put(TestPolicy policy, std::vector<std::unique_ptr<Predictor>> predictors) {
+void Together::put(TestPolicy policy, std::vector<std::unique_ptr<Predictor>> predictors, const TestCost& cost) {
   predictors_[policy] = std::move(predictors);
+  costs_[policy] = cost;
+}
+
+TestCost Together::cost(TestPolicy policy) const {
+  const auto found = costs_.find(policy);
+  return found == costs_.end() ? TestCost{} : found->second;
 }
 
 std::unique_ptr<Predictor> Together::take(TestPolicy policy, ClientId client) {
@@ -45,10 +51,15 @@ Together serve_together(const Algorithm& algorithm, std::span<const TestPolicy> 
       contexts.push_back(
           {static_cast<ClientId>(i), shards[i].data, labelled, rng.derive("test", i), trainer, inner, &memories});
     }
+    const Passes before = trainer.passes();
     std::vector<std::unique_ptr<Predictor>> predictors = community(contexts);
+    TestCost cost{0, trainer.passes() - before, {}};
+    for (const TestContext& context : contexts) {
+      cost += {0, {}, context.traffic};
+    }
     require(predictors.size() == shards.size(), ErrorCode::internal,
             "[together] {} test clients need a predictor each, got {}", shards.size(), predictors.size());
-    together.put(policy, std::move(predictors));
+    together.put(policy, std::move(predictors), cost);
   }
   return together;
 }

@@ -36,6 +36,10 @@ void visit_result(Record& record, Visit&& visit) {
   visit("accuracy_personal", record.accuracy_personal);
   visit("forward_passes_per_client_round", record.forward_passes_per_client_round);
   visit("backward_passes_per_client_round", record.backward_passes_per_client_round);
+  visit("test_forward_passes", record.test_forward_passes);
+  visit("test_backward_passes", record.test_backward_passes);
+  visit("test_bytes_up", record.test_bytes_up);
+  visit("test_bytes_down", record.test_bytes_down);
   visit("not_applicable", record.not_applicable);
   visit("dp_guarantee", record.dp_guarantee);
 }

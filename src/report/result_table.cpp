@@ -68,6 +68,10 @@ const std::vector<ColumnRule>& rules() {
        [](const ResultRecord& r) -> Value { return r.forward_passes_per_client_round; }, true},
       {"backward", "Backward passes over a client's training samples in a round.", Better::lower, "{:.1f}",
        [](const ResultRecord& r) -> Value { return r.backward_passes_per_client_round; }, true},
+      {"test forward", "Forward passes over a test client's samples until it has its predictions.", Better::lower,
+       "{:.1f}", [](const ResultRecord& r) { return r.test_forward_passes; }, true},
+      {"test backward", "Backward passes over a test client's samples: adaptation to them.", Better::lower, "{:.1f}",
+       [](const ResultRecord& r) { return r.test_backward_passes; }, true},
   };
   return kRules;
 }

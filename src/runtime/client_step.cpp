@@ -27,7 +27,7 @@ ClientOutcome take_step(const Algorithm& algorithm, Round round, int task, const
     // Under a budget the reason stays with the client: it may tell of records.
     outcome.answer = ClientDropped{seat.disclosure == nullptr ? error.what() : "its data or training went wrong"};
   }
-  outcome.passes = {trainer.passes().forward - before.forward, trainer.passes().backward - before.backward};
+  outcome.passes = trainer.passes() - before;
   return outcome;
 }
 

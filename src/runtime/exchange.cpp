@@ -53,8 +53,7 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
         answers[client] = std::move(answer->message);
         participants.push_back(client);
         total.reports[client] = outcome.report;
-        total.passes.forward += outcome.passes.forward;
-        total.passes.backward += outcome.passes.backward;
+        total.passes += outcome.passes;
       } else {
         drop(client, std::get<ClientDropped>(outcome.answer).reason);
       }

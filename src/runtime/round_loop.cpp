@@ -95,8 +95,7 @@ RoundRecord RoundLoop::play_round() {
   const Exchanged exchanged = exchange_phases(*algorithm_, pool_, round, present, setup_.plan.label);
   const std::map<ClientId, ClientReport>& reports = exchanged.reports;
   totals_.stages += exchanged.stages;
-  totals_.passes.forward += exchanged.passes.forward;
-  totals_.passes.backward += exchanged.passes.backward;
+  totals_.passes += exchanged.passes;
   validate(round, reports, record);
   describe_exchange(
       exchanged, [&](ClientId client) { return distribution_of(client, round); }, record);

@@ -32,6 +32,18 @@ std::optional<double> mean_of(std::span<const TestScores> scores, std::optional<
   return count > 0 && count == static_cast<double>(scores.size()) ? std::optional(sum / count) : std::nullopt;
 }
 
+/// Where some client could not be served there is nothing to divide by.
+void describe(const TestCost& cost, std::size_t clients, ResultRecord& result) {
+  if (cost.samples == 0 || !std::isfinite(result.accuracy)) {
+    return;
+  }
+  const auto samples = static_cast<double>(cost.samples);
+  result.test_forward_passes = static_cast<double>(cost.passes.forward) / samples;
+  result.test_backward_passes = static_cast<double>(cost.passes.backward) / samples;
+  result.test_bytes_up = static_cast<double>(cost.traffic.bytes_up) / static_cast<double>(clients);
+  result.test_bytes_down = static_cast<double>(cost.traffic.bytes_down) / static_cast<double>(clients);
+}
+
 }  // namespace
 
 Together RoundLoop::together(const Algorithm& algorithm, std::span<const TestPolicy> policies,
@@ -108,8 +120,10 @@ ResultRecord RoundLoop::evaluate() {
   std::vector<double> native;
   double matched = 0;
   double matchable = 0;
+  TestCost cost = met.cost(TestPolicy::native);
   for (std::size_t i = 0; i < clients; ++i) {
     totals_.stages += seconds[i];
+    cost += scores[i].native_cost;
     // One client without a model of its own leaves the mean over all of them undefined, not lower.
     native.push_back(scores[i].native.value_or(std::numeric_limits<double>::quiet_NaN()));
     if (scores[i].matched) {
@@ -143,6 +157,7 @@ ResultRecord RoundLoop::evaluate() {
   }
   totals_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   describe_costs(result);
+  describe(cost, clients, result);
   return result;
 }
 

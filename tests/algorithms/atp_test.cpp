@@ -88,6 +88,16 @@ TEST(Atp, LeNet5HasTenRates) {
   EXPECT_EQ(rates_of(*algorithm), Floats(10, 1.0F)) << "a client without held-out samples has no say";
 }
 
+TEST(Atp, AdaptingATestClientCostsOneStep) {
+  ToyRun run;
+  RoundLoop loop = run.loop("name = 'atp'");
+  test::play_all(loop);
+  const ResultRecord result = loop.evaluate();
+  EXPECT_EQ(result.test_forward_passes, 2) << "the step's and the prediction's";
+  EXPECT_EQ(result.test_backward_passes, 1);
+  EXPECT_EQ(result.test_bytes_up, 0) << "a test client tells nobody of its data";
+}
+
 TEST(Atp, RatesCostTwoPassesEachWayOverTheHeldOutSamples) {
   ToyRun run;
   RoundLoop loop = run.loop(kShort);

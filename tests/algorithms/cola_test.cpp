@@ -212,6 +212,29 @@ TEST(Cola, TrainsAsFedAvg) {
   EXPECT_FALSE(result.accuracy_few_label);
 }
 
+// A principal predicts each batch and takes at most one step on it; a follower is served by its community's vectors.
+TEST(Cola, TestingCostsPassesAndVectors) {
+  ToyRun run;
+  const auto tested = [&](const std::string& settings) {
+    RoundLoop loop = run.loop(settings);
+    test::play_all(loop);
+    return loop.evaluate();
+  };
+  const ResultRecord fedavg = tested("name = 'fedavg'");
+  EXPECT_EQ(fedavg.test_forward_passes, 1);
+  EXPECT_EQ(fedavg.test_backward_passes, 0);
+  EXPECT_EQ(fedavg.test_bytes_up, 0);
+  const ResultRecord principal = tested(kToy + "role = 'principal'");
+  EXPECT_GT(*principal.test_backward_passes, 0);
+  EXPECT_LE(*principal.test_backward_passes, 1);
+  EXPECT_EQ(principal.test_forward_passes, 1 + *principal.test_backward_passes);
+  EXPECT_GT(*principal.test_bytes_up, 0);
+  const auto others = static_cast<double>(run.federation.test_clients() - 1);
+  EXPECT_DOUBLE_EQ(*principal.test_bytes_down, others * *principal.test_bytes_up) << "everybody gets everybody's";
+  const ResultRecord follower = tested(kToy);
+  EXPECT_EQ(follower.test_forward_passes, 1 + *principal.test_forward_passes);
+}
+
 TEST(Cola, AdaptingLowersTheEntropyOfPredictions) {
   ToyRun run;
   const auto entropy = [](const std::vector<float>& all) {

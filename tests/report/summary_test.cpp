@@ -65,6 +65,10 @@ TEST(Summary, HasExactlyTheContractsKeysInOrder) {
                                             "accuracy_personal",
                                             "forward_passes_per_client_round",
                                             "backward_passes_per_client_round",
+                                            "test_forward_passes",
+                                            "test_backward_passes",
+                                            "test_bytes_up",
+                                            "test_bytes_down",
                                             "not_applicable",
                                             "dp_guarantee"}));
   EXPECT_EQ(json["results"][0]["seconds"].dump(),

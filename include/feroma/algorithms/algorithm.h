@@ -89,6 +89,12 @@ struct ServedModel {
   std::int64_t num_examples = 0;
 };
 
+/// What a test client exchanges while it is served, but for the models it is given.
+struct TestTraffic {
+  std::int64_t bytes_up = 0;
+  std::int64_t bytes_down = 0;
+};
+
 /// A test client as a method may see it: unlabelled data, and a few labelled samples where the policy allows them.
 struct TestContext {
   ClientId id{};
@@ -99,6 +105,7 @@ struct TestContext {
   StageSeconds& seconds;
   const Memories* memories = nullptr;  ///< null where nobody's memory is within reach
   Disclosure* disclosure = nullptr;    ///< how the client tells of its data under a budget; null without one
+  TestTraffic traffic = {};
 };
 
 /// Serves test clients all at once: one predictor for each, in their order. The contexts are gone afterwards.

@@ -55,6 +55,15 @@ struct Learner {
 struct Passes {
   std::int64_t forward = 0;
   std::int64_t backward = 0;
+
+  Passes& operator+=(const Passes& other) {
+    forward += other.forward;
+    backward += other.backward;
+    return *this;
+  }
+  friend Passes operator-(const Passes& a, const Passes& b) {
+    return {a.forward - b.forward, a.backward - b.backward};
+  }
 };
 
 /// The one local training loop, on one engine. Not shared between threads.

@@ -7,6 +7,7 @@
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/drift/federation.h"
+#include "feroma/evaluation/test_cost.h"
 #include "feroma/evaluation/together.h"
 
 namespace feroma {
@@ -19,6 +20,7 @@ struct TestScores {
   std::optional<double> personal;
   std::optional<double> few_label;
   std::optional<double> nearest;
+  TestCost native_cost;         ///< but for what was done for all clients together
   std::optional<bool> matched;  ///< the native policy's largest source had the client's distribution
 };
 

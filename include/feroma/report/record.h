@@ -80,6 +80,10 @@ struct ResultRecord {
   double bytes_down_per_client_round = 0;
   double forward_passes_per_client_round = 0;  ///< over the client's training samples, training included
   double backward_passes_per_client_round = 0;
+  std::optional<double> test_forward_passes;  ///< per sample of a test client that is served the method's own way
+  std::optional<double> test_backward_passes;
+  std::optional<double> test_bytes_up;  ///< per test client, but for the models it is given
+  std::optional<double> test_bytes_down;
   std::optional<std::int64_t> profile_floats;
   std::int64_t peak_rss_bytes = 0;
   std::optional<double> epsilon;
