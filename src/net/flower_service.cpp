@@ -1,6 +1,7 @@
 #include "net/flower_service.h"
 
 #include <flwr/proto/transport.grpc.pb.h>
+#include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "feroma/net/certificates.h"
 #include "net/flower_stream.h"
 #include "net/flower_tensors.h"
+#include "net/guarded_server.h"
 
 namespace feroma::net {
 namespace {
@@ -47,12 +49,7 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
   return grpc::SslServerCredentials(options);
 }
 
-/// Ends a stream before it begins.
-class RefusedStream final : public grpc::ServerBidiReactor<flower::ClientMessage, flower::ServerMessage> {
- public:
-  explicit RefusedStream(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
+using Refused = RefusedStream<flower::ClientMessage, flower::ServerMessage>;
 
 class Service final : public flower::FlowerService::CallbackService {
  public:
@@ -71,7 +68,7 @@ class Service final : public flower::FlowerService::CallbackService {
     if (scribe_.open() >= most_streams_) {
       log::warning("{}: a Flower client is refused: {} are connected", context->peer(), most_streams_);
       door_.turned_away(context->peer());
-      return new RefusedStream(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections"));
+      return new Refused(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections"));
     }
     return FlowerStream::open(scribe_, *context, patience_, [&](std::function<void()> wake) {
       return std::make_unique<FlowerBridge>(hub_, ids_, dialect_, bridge_options(context->peer()), std::move(wake));
@@ -111,12 +108,11 @@ class Service final : public flower::FlowerService::CallbackService {
 class FlowerServer::Parts {
  public:
   Parts(Hub& hub, const FederationPlan& plan, const FlowerOptions& options)
-      : door(options.address, limits_of(plan), /*tls=*/false), service(hub, door, plan, options) {}
+      : door(options.address, limits_of(plan), /*tls=*/false), service(hub, door, plan, options), server(door) {}
 
   FrontDoor door;  ///< counts and times connections; which TLS Flower's clients speak is between them and gRPC
   Service service;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
-  std::unique_ptr<grpc::Server> server;
+  GuardedServer server;
 };
 
 FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options) {
@@ -125,30 +121,16 @@ FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOpt
           options.address);
   parts_ = std::make_unique<Parts>(hub, plan, options);
   grpc::ServerBuilder builder;
-  using Experimental = grpc::ServerBuilder::experimental_type;
-  parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(Experimental::ExternalConnectionType::FROM_FD,
-                                                                          credentials_of(options.certificates));
   builder.RegisterService(&parts_->service);
   builder.SetMaxReceiveMessageSize(parts_->service.largest());
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kFastestPingMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limits_of(plan).idle_milliseconds());
-  parts_->server = builder.BuildAndStart();
-  require(parts_->server != nullptr, ErrorCode::io,
-          "cannot start the server for Flower's clients at {}: can its certificates be used?", options.address);
-  parts_->door.open([&acceptor = *parts_->acceptor](int descriptor) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.fd = descriptor;
-    acceptor.HandleNewConnection(&connection);
-  });
+  parts_->server.start(builder, credentials_of(options.certificates), limits_of(plan),
+                       fmt::format("the server for Flower's clients at {}", options.address));
 }
 
-FlowerServer::~FlowerServer() {
-  // A connection that is handed over to a server that has ended would stay open for ever.
-  parts_->door.stop();
-  parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
-}
+FlowerServer::~FlowerServer() = default;
 
 int FlowerServer::port() const { return parts_->door.port(); }
 

@@ -12,6 +12,7 @@
 #include "feroma/core/log.h"
 #include "feroma/net/certificates.h"
 #include "feroma/v1/federation.grpc.pb.h"
+#include "net/guarded_server.h"
 #include "net/train_stream.h"
 
 namespace feroma::net {
@@ -37,12 +38,7 @@ void write_into_our_log() {
   });
 }
 
-/// Ends a stream before it begins.
-class RefusedStream final : public grpc::ServerBidiReactor<v1::ClientFrame, v1::ServerFrame> {
- public:
-  explicit RefusedStream(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
+using Refused = RefusedStream<v1::ClientFrame, v1::ServerFrame>;
 
 std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::path& certificates) {
   if (certificates.empty()) {
@@ -78,9 +74,9 @@ class Service final : public v1::Federation::CallbackService {
         door_.turned_away(peer.address);
         hub_.refused(v1::UNKNOWN_CLIENT);
         // A list that cannot be read just now is the server's trouble, not the client's.
-        return new RefusedStream(error.code() == ErrorCode::unsupported
-                                     ? grpc::Status(grpc::StatusCode::UNAUTHENTICATED, error.what())
-                                     : grpc::Status(grpc::StatusCode::UNAVAILABLE, "come again"));
+        return new Refused(error.code() == ErrorCode::unsupported
+                               ? grpc::Status(grpc::StatusCode::UNAUTHENTICATED, error.what())
+                               : grpc::Status(grpc::StatusCode::UNAVAILABLE, "come again"));
       }
     }
     door_.authenticated(peer.address);
@@ -134,12 +130,11 @@ class Service final : public v1::Federation::CallbackService {
 class GrpcServer::Parts {
  public:
   Parts(Hub& hub, const std::string& address, const std::filesystem::path& certificates, const DoorLimits& limits)
-      : door(address, limits, /*tls=*/!certificates.empty()), service(hub, door, certificates) {}
+      : door(address, limits, /*tls=*/!certificates.empty()), service(hub, door, certificates), server(door) {}
 
   FrontDoor door;
   Service service;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
-  std::unique_ptr<grpc::Server> server;
+  GuardedServer server;
 };
 
 GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesystem::path& certificates,
@@ -150,28 +145,13 @@ GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesyst
   const std::shared_ptr<grpc::ServerCredentials> credentials = credentials_of(certificates);
   parts_ = std::make_unique<Parts>(hub, address, certificates, limits);
   grpc::ServerBuilder builder;
-  using Experimental = grpc::ServerBuilder::experimental_type;
-  parts_->acceptor =
-      builder.experimental().AddExternalConnectionAcceptor(Experimental::ExternalConnectionType::FROM_FD, credentials);
   builder.RegisterService(&parts_->service);
   builder.SetMaxReceiveMessageSize(kLargestFrame);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limits.idle_milliseconds());
-  parts_->server = builder.BuildAndStart();
-  require(parts_->server != nullptr, ErrorCode::io, "cannot start the server at {}: can its certificates be used?",
-          address);
-  parts_->door.open([&acceptor = *parts_->acceptor](int descriptor) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.fd = descriptor;
-    acceptor.HandleNewConnection(&connection);
-  });
+  parts_->server.start(builder, credentials, limits, fmt::format("the server at {}", address));
 }
 
-GrpcServer::~GrpcServer() {
-  // A connection that is handed over to a server that has ended would stay open for ever.
-  parts_->door.stop();
-  parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
-}
+GrpcServer::~GrpcServer() = default;
 
 void GrpcServer::enforce_list() { parts_->service.enforce_list(); }
 
