@@ -80,7 +80,8 @@ class Conversation {
   }
 
   std::atomic<bool> stop_ = false;
-  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
+  feroma::net::Hub hub_{
+      {"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
   std::shared_ptr<feroma::net::Session> session_;
   std::string nonce_;
   std::uint64_t counter_ = 0;

@@ -101,7 +101,8 @@ class Conversation {
   }
 
   std::atomic<bool> stop_ = false;
-  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
+  feroma::net::Hub hub_{
+      {"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
   feroma::net::FlowerIds ids_{hub_, 4, {}};
   feroma::net::FlowerBridge bridge_{hub_, ids_, dialect(), {"fuzz", 20}, [] {}};
   flower::ServerMessage asked_;

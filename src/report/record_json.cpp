@@ -16,8 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Summaries of earlier versions do not have these.
-constexpr std::array<std::string_view, 6> kAddedLater{"not_applicable",      "dp_guarantee",  "test_forward_passes",
-                                                       "test_backward_passes", "test_bytes_up", "test_bytes_down"};
+constexpr std::array<std::string_view, 6> kAddedLater{"not_applicable",       "dp_guarantee",  "test_forward_passes",
+                                                      "test_backward_passes", "test_bytes_up", "test_bytes_down"};
 
 /// One list of fields serves writing and reading, so the two cannot differ.
 template <class Record, class Visit>

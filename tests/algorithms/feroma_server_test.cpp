@@ -1,7 +1,7 @@
 // Feroma's server against messages made by hand.
-#include <gtest/gtest.h>
-
 #include "tests/algorithms/feroma_server.h"
+
+#include <gtest/gtest.h>
 
 namespace feroma {
 namespace {

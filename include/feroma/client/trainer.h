@@ -61,9 +61,7 @@ struct Passes {
     backward += other.backward;
     return *this;
   }
-  friend Passes operator-(const Passes& a, const Passes& b) {
-    return {a.forward - b.forward, a.backward - b.backward};
-  }
+  friend Passes operator-(const Passes& a, const Passes& b) { return {a.forward - b.forward, a.backward - b.backward}; }
 };
 
 /// The one local training loop, on one engine. Not shared between threads.
