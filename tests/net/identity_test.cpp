@@ -256,6 +256,7 @@ TEST_F(Identity, ThatWasRevokedIsRefused) {
 TEST_F(Identity, ThatIsRevokedWhileItIsInsideIsSentAway) {
   listen();
   while_inside = [this] {
+    EXPECT_TRUE(eventually([this] { return hub->present().size() == 1; })) << "the welcome comes before that";
     server->enforce_list();
     EXPECT_EQ(hub->present().size(), 1U) << "who is on the list stays";
     revoke_client(certs(), "good");
