@@ -89,7 +89,7 @@ struct ServedModel {
   std::int64_t num_examples = 0;
 };
 
-/// What a test client exchanges while it is served, but for the models it is given.
+/// What a test client exchanges until it has the models that it predicts with, these left out.
 struct TestTraffic {
   std::int64_t bytes_up = 0;
   std::int64_t bytes_down = 0;

@@ -82,7 +82,7 @@ struct ResultRecord {
   double backward_passes_per_client_round = 0;
   std::optional<double> test_forward_passes;  ///< per sample of a test client that is served the method's own way
   std::optional<double> test_backward_passes;
-  std::optional<double> test_bytes_up;  ///< per test client, but for the models it is given
+  std::optional<double> test_bytes_up;  ///< per test client, but for the models that it predicts with
   std::optional<double> test_bytes_down;
   std::optional<std::int64_t> profile_floats;
   std::int64_t peak_rss_bytes = 0;
