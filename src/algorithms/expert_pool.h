@@ -44,6 +44,8 @@ class ExpertPool {
   [[nodiscard]] std::size_t expert_of(ClientId client) const;
   [[nodiscard]] std::optional<double> bandwidth() const { return bandwidth_; }
   [[nodiscard]] bool met(ClientId client) const { return assignment_.contains(client); }
+  /// The client counts as one that has never shown its data.
+  void forget(ClientId client) { assignment_.erase(client); }
 
   /// Clients that show their data for the first time. The first of all fill the first expert's memory and fix the
   /// kernel's bandwidth; later ones join the expert that resembles them most.

@@ -1,10 +1,10 @@
 #include "feroma/algorithms/feddrift.h"
 
 #include <algorithm>
+#include <set>
 
+#include "algorithms/drift_client.h"
 #include "algorithms/drift_pool.h"
-#include "algorithms/drift_scores.h"
-#include "algorithms/join_views.h"
 #include "feroma/algorithms/answers.h"
 #include "feroma/algorithms/components.h"
 
@@ -37,9 +37,12 @@ class FedDrift final : public Algorithm {
 
   [[nodiscard]] Message client_step(Round, int phase, ClientContext& context, const Message& received) const override {
     switch (phase) {
-      case ask_window: return {{{"window", Ints{context.window}}}};
-      case ask_scores: return received.values.empty() ? Message{} : score_models(context, received);
-      default: return train_models(context, received);
+      case ask_window:
+        drop_scored(context.state);  // of a round that it did not see the end of
+        return {{{"window", Ints{context.window}}}};
+      case ask_scores:
+        return received.values.empty() ? Message{} : score_models(context, received, options_, fit_, classes_);
+      default: return train_models(context, received, options_, fit_);
     }
   }
 
@@ -89,7 +92,7 @@ class FedDrift final : public Algorithm {
     pool_.load(in);
     present_ = load_present([&](ClientId client) { return pool_.last_window(client).has_value(); }, in);
     windows_.clear();
-    candidates_.clear();
+    forget_offer();
   }
 
  private:
@@ -103,10 +106,6 @@ class FedDrift final : public Algorithm {
 
   [[nodiscard]] Message scoring_task(ClientId client) const;
   [[nodiscard]] Message training_task(ClientId client) const;
-  [[nodiscard]] Message score_models(ClientContext& context, const Message& received) const;
-  [[nodiscard]] Message train_models(ClientContext& context, const Message& received) const;
-  [[nodiscard]] Parameters train_one(ClientContext& context, const Parameters& model, const View& view,
-                                     std::size_t slot) const;
 
   void check_scores(ClientId client, const Answer& answer) const;
   void check_models(ClientId client, const Answer& answer) const;
@@ -120,6 +119,11 @@ class FedDrift final : public Algorithm {
   [[nodiscard]] Ints scored_windows(ClientId client) const;
   [[nodiscard]] std::map<int, WindowMerits> read_merits(ClientId client, const Message& answer) const;
   void aggregate(const std::map<ClientId, Message>& answers);
+  void forget_offer() {
+    candidates_.clear();
+    scored_.clear();
+    scorers_.clear();
+  }
 
   FedDriftOptions options_;
   FitOptions fit_;
@@ -129,14 +133,12 @@ class FedDrift final : public Algorithm {
   std::vector<ClientId> present_;  ///< who trained last
 
   // Between the phases of one round.
-  std::map<ClientId, int> windows_;  ///< of those that have a new one
-  bool step_begins_ = false;         ///< with this round
-  std::vector<int> candidates_;      ///< models to be scored; none where nobody needs one
+  std::map<ClientId, int> windows_;    ///< of those that have a new one
+  bool step_begins_ = false;           ///< with this round
+  std::vector<int> candidates_;        ///< models to be scored; none where nobody needs one
+  std::vector<ParametersPtr> scored_;  ///< the candidates as they were sent: merging makes others of some
+  std::set<ClientId> scorers_;         ///< who has them
 };
-
-View window_data(const ClientContext& context, std::int64_t window) {
-  return window == context.window ? context.train : context.train_of_window(static_cast<int>(window));
-}
 
 Message FedDrift::scoring_task(ClientId client) const {
   Message task;
@@ -159,37 +161,6 @@ Ints FedDrift::scored_windows(ClientId client) const {
     windows.push_back(fresh->second);
   }
   return windows;
-}
-
-Message FedDrift::score_models(ClientContext& context, const Message& received) const {
-  const StageTimer timer(context.seconds, Stage::map);
-  std::vector<ParametersPtr> models;
-  for (std::size_t slot = 0; received.has(model_key(slot)); ++slot) {
-    models.push_back(received.model(model_key(slot)));
-  }
-  Message answer;
-  Floats merits;
-  Floats guesses;
-  Ints counts;
-  for (const std::int64_t window : received.ints("windows")) {
-    View view = window_data(context, window);
-    if (options_.score_batches > 0) {
-      const auto most = static_cast<std::size_t>(options_.score_batches) * static_cast<std::size_t>(fit_.batch_size);
-      view = some_of(view, most, context.rng.derive("scored", static_cast<std::uint64_t>(window)));
-    }
-    counts.push_back(static_cast<std::int64_t>(view.size()));
-    for (const Tally& tally : context.trainer.evaluate(models, view)) {
-      merits.push_back(static_cast<float>(merit_of(tally, options_.measure)));
-    }
-    if (options_.merge_needs > 0) {
-      guesses.push_back(static_cast<float>(merit_of(guess_on(view, classes_), options_.measure)));
-    }
-  }
-  answer.values = {{"merits", std::move(merits)}, {"counts", std::move(counts)}};
-  if (options_.merge_needs > 0) {
-    answer.values["guesses"] = std::move(guesses);
-  }
-  return answer;
 }
 
 void FedDrift::check_scores(ClientId client, const Answer& answer) const {
@@ -238,13 +209,21 @@ void FedDrift::read_windows(const std::map<ClientId, Message>& answers) {
     }
   }
   step_begins_ = pool_.begins_step(windows_);
-  candidates_.clear();
+  forget_offer();
   if (!windows_.empty() && pool_.started()) {
     candidates_ = step_begins_ ? pool_.candidates() : pool_.candidates_now();
   }
 }
 
 void FedDrift::place_clients(const std::map<ClientId, Message>& answers) {
+  for (const int id : candidates_) {
+    scored_.push_back(pool_.models().at(id));
+  }
+  for (const auto& [client, answer] : answers) {
+    if (is_asked(client)) {
+      scorers_.insert(client);
+    }
+  }
   // Who did not answer gets no model now; it is asked again when it is back.
   std::erase_if(windows_, [&](const auto& window) { return !answers.contains(window.first); });
   if (windows_.empty()) {
@@ -281,60 +260,27 @@ FedDrift::Work FedDrift::work_of(ClientId client) const {
   return work;
 }
 
+/// Nobody is sent a model twice in a round: what the client has just scored, or a copy of it, is named by its number
+/// there, and -1 stands for one that is sent.
 Message FedDrift::training_task(ClientId client) const {
   const Work work = work_of(client);
   Message task;
+  Ints kept;
   for (std::size_t slot = 0; slot < work.models.size(); ++slot) {
-    task.values[model_key(slot)] = pool_.models().at(work.models[slot]);
+    const ParametersPtr& model = pool_.models().at(work.models[slot]);
+    const auto found = std::find(scored_.begin(), scored_.end(), model);
+    const bool has_it = scorers_.contains(client) && found != scored_.end();
+    kept.push_back(has_it ? found - scored_.begin() : -1);
+    if (!has_it) {
+      task.values[model_key(slot)] = model;
+    }
+  }
+  if (scorers_.contains(client)) {
+    task.values["kept"] = std::move(kept);
   }
   task.values["windows"] = work.windows;
   task.values["slots"] = work.slots;
   return task;
-}
-
-Message FedDrift::train_models(ClientContext& context, const Message& received) const {
-  const Ints& windows = received.ints("windows");
-  const Ints& slots = received.ints("slots");
-  require(windows.size() == slots.size() && !windows.empty(), ErrorCode::invalid_data,
-          "[feddrift] every window must have a model, got {} windows and {} models", windows.size(), slots.size());
-  Message answer;
-  Ints counts;
-  for (std::size_t slot = 0; received.has(model_key(slot)); ++slot) {
-    std::vector<View> views;
-    for (std::size_t w = 0; w < windows.size(); ++w) {
-      if (slots[w] == static_cast<std::int64_t>(slot)) {
-        const StageTimer timer(context.seconds, Stage::data);
-        views.push_back(window_data(context, windows[w]));
-      }
-    }
-    require(!views.empty(), ErrorCode::invalid_data, "[feddrift] model {} must have a window, got none", slot);
-    const View view = join_views(views);
-    const ParametersPtr& model = received.model(model_key(slot));
-    answer.values[model_key(slot)] = share(train_one(context, *model, view, slot));
-    counts.push_back(static_cast<std::int64_t>(view.size()));
-  }
-  // What the client holds now; that it trains on more than this is what the method costs.
-  context.report.num_examples = static_cast<std::int64_t>(context.train.size());
-  answer.values["num_examples"] = std::move(counts);
-  return answer;
-}
-
-Parameters FedDrift::train_one(ClientContext& context, const Parameters& model, const View& view,
-                               std::size_t slot) const {
-  const bool current = slot == 0;
-  if (current) {
-    context.report.before = score_for_the_record(context, model);
-  }
-  Parameters params = model.clone();
-  {
-    const StageTimer timer(context.seconds, Stage::train);
-    const double loss = context.trainer.fit(params, view, fit_, context.rng.derive("train", slot));
-    context.report.train_loss = current ? loss : context.report.train_loss;
-  }
-  if (current) {
-    context.report.after = score_for_the_record(context, params);
-  }
-  return params;
 }
 
 void FedDrift::check_models(ClientId client, const Answer& answer) const {

@@ -57,7 +57,8 @@ class ShiftEx final : public Algorithm {
 
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
     if (trains(round, phase)) {
-      return {{{"model", pool_.experts()[pool_.expert_of(client)].model}}};
+      const ParametersPtr& model = pool_.experts()[pool_.expert_of(client)].model;
+      return has_it_as_encoder(client, *model) ? Message{} : Message{{{"model", model}}};
     }
     Message task;  // what the client has not been told yet
     if (!pool_.met(client)) {
@@ -74,7 +75,8 @@ class ShiftEx final : public Algorithm {
     if (!trains(round, phase)) {
       return look_for_shift(context, received);
     }
-    Parameters trained = train_locally(context, *received.model("model"), fit_);
+    const ParametersPtr& model = received.has("model") ? received.model("model") : context.state.model("encoder");
+    Parameters trained = train_locally(context, *model, fit_);
     return {{{"model", share(std::move(trained))}, {"num_examples", Ints{context.report.num_examples}}}};
   }
 
@@ -90,6 +92,12 @@ class ShiftEx final : public Algorithm {
     if (round == options_.encoder_round) {
       encoder_ = pool_.experts().front().model;
     }
+  }
+
+  /// Without encoder and bandwidth a client can tell nothing; it is introduced again.
+  void forget(ClientId client) override {
+    pool_.forget(client);
+    std::erase(told_, client);
   }
 
   [[nodiscard]] std::optional<ClusterView> clusters() const override {
@@ -143,6 +151,11 @@ class ShiftEx final : public Algorithm {
  private:
   [[nodiscard]] std::size_t most_samples() const { return static_cast<std::size_t>(options_.samples); }
   [[nodiscard]] bool trains(Round round, int phase) const { return phase == phases(round) - 1; }
+  /// In the round that hands out the encoder the first expert is still the same model: nobody is sent it twice.
+  [[nodiscard]] bool has_it_as_encoder(ClientId client, const Parameters& model) const {
+    const auto values = model.values();
+    return encoder_ && pool_.met(client) && std::equal(values.begin(), values.end(), encoder_->values().begin());
+  }
   [[nodiscard]] Message look_for_shift(ClientContext& context, const Message& received) const;
   void read_shifts(const std::map<ClientId, Message>& answers);
   [[nodiscard]] LatentMemory read_memory(const Message& answer) const;

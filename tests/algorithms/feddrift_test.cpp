@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "algorithms/join_views.h"
+#include "feroma/aggregation/mix.h"
+#include "feroma/runtime/client_step.h"
 #include "tests/algorithms/two_concept_scenario.h"
 #include "tests/expect_error.h"
 
@@ -66,6 +70,38 @@ TEST(FedDrift, ClientsTrainOnAllTheirWindows) {
   }
 }
 
+// The first round of the second window, by hand: everybody trains on both, the newer one first, and counts with both.
+TEST(FedDrift, OneModelIsFedAvgOverAllThatClientsHaveSeen) {
+  ToyRun run;
+  RoundLoop loop = run.loop("name = 'feddrift'\nvariant = 'C'\ndelta = 2.0");
+  Round round = 1;
+  while (run.federation.shard(ClientId{0}, round).window == 0) {
+    static_cast<void>(loop.play_round());
+    ++round;
+  }
+  const ParametersPtr before = loop.algorithm().served().front().model;
+  test::ToyEngine engine(run.model);
+  Trainer trainer(engine);
+  const Rng rng(static_cast<std::uint64_t>(run.federation.options().seed));
+  std::vector<ParametersPtr> models;
+  std::vector<std::int64_t> counts;
+  for (std::uint32_t k = 0; k < 6; ++k) {
+    ASSERT_EQ(run.federation.shard(ClientId{k}, round).window, 1);
+    const std::vector<View> windows{run.federation.shard(ClientId{k}, round).train,
+                                    run.federation.shard(ClientId{k}, round - 1).train};
+    const View both = join_views(windows);
+    Parameters params = before->clone();
+    trainer.fit(params, both, {2, 16, 0.2, 0.9, MomentumReset::round},
+                client_stream(rng, ClientId{k}, round).derive("train", 0));
+    models.push_back(share(std::move(params)));
+    counts.push_back(static_cast<std::int64_t>(both.size()));
+  }
+  static_cast<void>(loop.play_round());
+  const Parameters expected = weighted_mean(models, counts);
+  EXPECT_EQ(test::served_bits(loop.algorithm()),
+            std::vector<float>(expected.values().begin(), expected.values().end()));
+}
+
 TEST(FedDrift, SeparatesTwoConcepts) {
   ToyRun run(windows_of_two_concepts(12, 4, false));
   // Windows of two dozen samples: a model knows its own much better than others of the same concept.
@@ -99,7 +135,8 @@ TEST(FedDrift, EveryOptionChangesSomething) {
   };
   const auto usual = bits("");
   EXPECT_NE(usual, bits("variant = 'C'"));
-  EXPECT_NE(usual, bits("measure = 'loss'\nmerge_delta = 0.5"));
+  EXPECT_NE(bits("merge_delta = 0.5"), bits("measure = 'loss'\nmerge_delta = 0.5"));
+  EXPECT_NE(usual, bits("local_steps = 1"));
   EXPECT_NE(usual, bits("delta = 2.0"));
   EXPECT_NE(usual, bits("merge_delta = 2.0"));
   EXPECT_NE(usual, bits("pool = 1"));
@@ -116,7 +153,7 @@ TEST(FedDrift, CostsTheModelsThatAreScoredAndTrained) {
   ScenarioOptions scenario = windows_of_two_concepts(4, 2, false);
   scenario.clients = 3;
   ToyRun run(scenario);
-  RoundLoop loop = run.loop("name = 'feddrift'");
+  RoundLoop loop = run.loop("name = 'feddrift'\nmerge_needs = 0.9");
   const auto model = static_cast<std::int64_t>(4 * make_layout(run.model)->size);
   const RoundRecord first = loop.play_round();
   EXPECT_EQ(first.bytes_down, 3 * (model + 8 + 8));  // with the window and where it belongs
@@ -125,13 +162,23 @@ TEST(FedDrift, CostsTheModelsThatAreScoredAndTrained) {
   const RoundRecord step = loop.play_round();
   ASSERT_EQ(run.federation.shard(ClientId{0}, 3).window, 1);
   ASSERT_EQ(run.federation.shard(ClientId{0}, 2).window, 0);
+  ASSERT_EQ(models_in(loop), 3U) << "none merged, so that none is sent again";
   std::int64_t trained = 0;
   for (std::uint32_t k = 0; k < 3; ++k) {
-    const Message task = loop.algorithm().downlink(3, 2, ClientId{k});
-    trained += static_cast<std::int64_t>(task.values.size()) - 2;
+    const Ints slots = loop.algorithm().downlink(3, 2, ClientId{k}).ints("slots");
+    trained += *std::max_element(slots.begin(), slots.end()) + 1;
   }
-  EXPECT_EQ(step.bytes_down, 3 * (3 * model + 2 * 8) + trained * model + 3 * (2 * 8 + 2 * 8));
+  EXPECT_EQ(step.bytes_down, 3 * (3 * model + 2 * 8) + 8 * trained + 3 * (2 * 8 + 2 * 8));
   EXPECT_EQ(step.bytes_up, 3 * (8 + 3 * 2 * 4 + 2 * 4 + 2 * 8) + trained * (model + 8));
+}
+
+// One minibatch of 16 for each model that a client trains.
+TEST(FedDrift, CountsMinibatchesInsteadOfEpochsWhereAsked) {
+  ToyRun run;
+  RoundLoop loop = run.loop("name = 'feddrift'\nlocal_steps = 1");
+  static_cast<void>(loop.play_round());
+  EXPECT_EQ(loop.totals().passes.backward, 6 * 16);
+  EXPECT_EQ(loop.totals().passes.forward, 6 * 16);
 }
 
 TEST(FedDrift, ScoresEveryCandidateOnEveryWindow) {
@@ -230,27 +277,27 @@ class FedDriftAnswers : public testing::Test {
     options.merge_needs = 0;  // asks for no guesses
     algorithm = make_feddrift(options);
     ServerContext server;
-    server.initial = share(Parameters(make_layout(test::toy_model({1, 2, 2}, 2))));
+    server.initial = initial;
     algorithm->init(server);
   }
   void answer(int phase, const Message& message) { answer_all(phase, {{ClientId{7}, message}}); }
   void answer_all(int phase, std::map<ClientId, Message> answers) {
     test::deliver(*algorithm, 1, phase, std::move(answers));
   }
-  /// All that train say the same: their models as they were.
+  /// Each trains one model, and all of its values become the client's number.
   void train(const std::vector<ClientId>& clients) {
     std::map<ClientId, Message> answers;
     for (const ClientId client : clients) {
-      const ParametersPtr model = algorithm->downlink(1, 2, client).model("model.0");
-      answers[client] = {{{"model.0", model}, {"num_examples", Ints{5}}}};
+      Parameters model = initial->clone();
+      std::fill(model.values().begin(), model.values().end(), static_cast<float>(to_index(client)));
+      answers[client] = {{{"model.0", share(std::move(model))}, {"num_examples", Ints{5}}}};
     }
     answer_all(2, answers);
   }
   void play(int window, const Message& scores) {
     answer(0, {{{"window", Ints{window}}}});
     answer(1, scores);
-    const Message task = algorithm->downlink(1, 2, ClientId{7});
-    answer(2, {{{"model.0", task.model("model.0")}, {"num_examples", Ints{5}}}});
+    answer(2, {{{"model.0", initial}, {"num_examples", Ints{5}}}});
   }
   void refuses(std::string_view part, int phase, const Message& message) {
     expect_error(ErrorCode::invalid_data, part, [&] {
@@ -260,7 +307,49 @@ class FedDriftAnswers : public testing::Test {
   }
 
   std::unique_ptr<Algorithm> algorithm;
+  const ParametersPtr initial = share(Parameters(make_layout(test::toy_model({1, 2, 2}, 2))));
 };
+
+// Two clients, two models, a second window. Each knows its own model as number 0 or 1 from scoring both; where they are
+// alike they merge, and their mean is new to everybody: four windows chose the first, which says 6, and two the other.
+TEST_F(FedDriftAnswers, NobodyIsSentAModelTwiceInARound) {
+  const std::vector<ClientId> both{ClientId{6}, ClientId{7}};
+  const auto window = [](int number) { return Message{{{"window", Ints{number}}}}; };
+  const auto scores = [](float on_first, float on_second) {
+    return Message{{{"merits", Floats{on_first, on_second, on_first, on_second}}, {"counts", Ints{10, 10}}}};
+  };
+  answer_all(0, {{ClientId{6}, window(0)}, {ClientId{7}, window(0)}});
+  answer_all(1, {{ClientId{6}, {}}, {ClientId{7}, {}}});
+  EXPECT_TRUE(algorithm->downlink(1, 2, ClientId{6}).has("model.0")) << "nothing was scored";
+  train(both);
+  answer_all(0, {{ClientId{6}, window(1)}, {ClientId{7}, window(1)}});
+  answer_all(1, {{ClientId{6}, scores(9, 1)}, {ClientId{7}, scores(1, 9)}});
+  for (const ClientId client : both) {
+    const Message task = algorithm->downlink(2, 2, client);
+    EXPECT_EQ(task.ints("kept"), Ints{to_index(client) - 6});
+    EXPECT_FALSE(task.has("model.0"));
+  }
+  train(both);
+  answer_all(0, {{ClientId{6}, window(2)}, {ClientId{7}, window(2)}});
+  const auto three = [](float merit) { return Message{{{"merits", Floats(6, merit)}, {"counts", Ints{10, 10, 10}}}}; };
+  answer_all(1, {{ClientId{6}, three(9)}, {ClientId{7}, three(9)}});
+  ASSERT_EQ(algorithm->clusters()->models.size(), 1U);
+  const Message task = algorithm->downlink(3, 2, ClientId{7});
+  EXPECT_EQ(task.ints("kept"), Ints{-1});
+  EXPECT_FLOAT_EQ(task.model("model.0")->values()[0], (4 * 6 + 2 * 7) / 6.0F);
+}
+
+TEST_F(FedDriftAnswers, WhoJoinedTheRoundLateIsSentItsModel) {
+  const Message window{{{"window", Ints{0}}}};
+  answer(0, window);
+  answer(1, {});
+  train({ClientId{7}});
+  answer_all(0, {{ClientId{7}, {{{"window", Ints{1}}}}}, {ClientId{9}, window}});
+  ASSERT_TRUE(algorithm->downlink(2, 1, ClientId{9}).has("model.0"));
+  answer_all(1, {{ClientId{7}, {{{"merits", Floats{9, 9}}, {"counts", Ints{10, 10}}}}}});  // 9 does not answer
+  EXPECT_FALSE(algorithm->downlink(2, 2, ClientId{7}).has("model.0"));
+  EXPECT_FALSE(algorithm->downlink(2, 2, ClientId{9}).has("kept"));
+}
 
 TEST_F(FedDriftAnswers, MustFitWhatWasAsked) {
   refuses("[feddrift] client 7's window must be in 0..", 0, {{{"window", Ints{-1}}}});
@@ -274,7 +363,7 @@ TEST_F(FedDriftAnswers, MustFitWhatWasAsked) {
   refuses("finite", 1, {{{"merits", Floats{1, std::numeric_limits<float>::quiet_NaN()}}, {"counts", Ints{5, 5}}}});
   refuses("client 7's counts must be >= 0, got -1", 1, {{{"merits", Floats{1, -2}}, {"counts", Ints{5, -1}}}});
   answer(1, {{{"merits", Floats{1, 2}}, {"counts", Ints{5, 5}}}});
-  const ParametersPtr model = algorithm->downlink(1, 2, ClientId{7}).model("model.0");
+  const ParametersPtr model = initial;
   refuses("client 7's num_examples must be >= 1, got 0", 2, {{{"model.0", model}, {"num_examples", Ints{0}}}});
   refuses("num_examples must have 1 values, got 2", 2, {{{"model.0", model}, {"num_examples", Ints{1, 2}}}});
   Parameters broken = model->clone();

@@ -279,21 +279,6 @@ TEST(FedEm, ReplacedDataOfAnotherSizeLeaveNoTrace) {
   }
 }
 
-TEST(FedEm, CostsEveryModelBothWays) {
-  const auto em = make_fedem({});
-  const test::RoundCost cost = test::lenet_cost(*em);
-  EXPECT_EQ(cost.bytes_down, 3 * test::kLeNetBytes);
-  EXPECT_EQ(cost.bytes_up, 3 * test::kLeNetBytes + 3 * 4 + 8);  // shares, number of examples
-  EXPECT_EQ(cost.passes.forward, (3 + 3 * 2) * test::kCostSamples);
-  EXPECT_EQ(cost.passes.backward, 3 * 2 * test::kCostSamples);
-  const auto rc = make_fedrc({});
-  const test::RoundCost with_labels = test::lenet_cost(*rc);
-  EXPECT_EQ(with_labels.bytes_down, cost.bytes_down + 3 * 10 * 4);
-  EXPECT_EQ(with_labels.bytes_up, cost.bytes_up + 3 * 10 * 4);
-  EXPECT_EQ(with_labels.passes.forward, cost.passes.forward);
-  EXPECT_EQ(with_labels.passes.backward, cost.passes.backward);
-}
-
 TEST(FedEm, EveryOptionChangesSomething) {
   ScenarioOptions scenario = test::toy_scenario();
   scenario.participation = 0.5;

@@ -142,15 +142,6 @@ TEST(Ifca, WrongAnswersAreRefused) {
   }
 }
 
-TEST(Ifca, CostsEveryModelDownAndOneUp) {
-  const auto algorithm = make_ifca({});
-  const test::RoundCost cost = test::lenet_cost(*algorithm);
-  EXPECT_EQ(cost.bytes_down, 3 * test::kLeNetBytes);
-  EXPECT_EQ(cost.bytes_up, test::kLeNetBytes + 8 + 8);  // the number of the cluster and that of the examples
-  EXPECT_EQ(cost.passes.forward, (3 + 2) * test::kCostSamples);
-  EXPECT_EQ(cost.passes.backward, 2 * test::kCostSamples);
-}
-
 TEST(Ifca, EveryOptionChangesSomething) {
   ToyRun run;
   const auto after = [&](const std::string& options) {

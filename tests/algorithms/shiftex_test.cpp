@@ -131,7 +131,8 @@ TEST(ShiftEx, TheTestsDecideWhoReports) {
   EXPECT_EQ(shift_bytes(still, "significance = 0.01\nlabel_threshold = 0.0"), everybody);
 }
 
-// One model each way in every round; the encoder once and embeddings of at most 256 samples; the bandwidth once.
+// One model each way in every round; the encoder, which is the first expert still, once in its place, and embeddings of
+// at most 256 samples; the bandwidth once.
 TEST(ShiftEx, CostsOneModelEachWayAndEmbeddings) {
   ToyRun run(turning(8, 2));
   RoundLoop loop = run.loop("name = 'shiftex'\nsamples = 10");
@@ -142,7 +143,7 @@ TEST(ShiftEx, CostsOneModelEachWayAndEmbeddings) {
   EXPECT_EQ(first.bytes_down, 8 * model);
   EXPECT_EQ(first.bytes_up, 8 * (model + 8));
   const RoundRecord second = loop.play_round();
-  EXPECT_EQ(second.bytes_down, 8 * (model + model));
+  EXPECT_EQ(second.bytes_down, 8 * model);
   EXPECT_EQ(second.bytes_up, 8 * (model + 8 + report));
   const RoundRecord third = loop.play_round();
   EXPECT_EQ(third.bytes_down, 8 * (model + 4));
@@ -197,9 +198,9 @@ class ShiftExAnswers : public testing::Test {
   ShiftExAnswers() : algorithm(make_shiftex({})) {
     ServerContext server;
     server.model = test::toy_model({1, 2, 2}, 2);
-    server.initial = share(initialise(server.model, Rng(1)));
+    server.initial = initial;
     algorithm->init(server);
-    train(1, {{{"model", server.initial}, {"num_examples", Ints{5}}}});
+    train(1, {{{"model", initial}, {"num_examples", Ints{5}}}});
   }
   void answer(Round round, int phase, const Message& message) {
     std::map<ClientId, Message> answers{{ClientId{7}, message}};
@@ -214,7 +215,28 @@ class ShiftExAnswers : public testing::Test {
   }
 
   std::unique_ptr<Algorithm> algorithm;
+  const ParametersPtr initial = share(initialise(test::toy_model({1, 2, 2}, 2), Rng(1)));
 };
+
+TEST_F(ShiftExAnswers, WhoLostWhatItWasSentIsIntroducedAgain) {
+  const Message introduction{
+      {{"embeddings", Floats{1, 2, 3, 4, 5, 6, 7, 9}}, {"classes", Floats{1, 1}}, {"num_examples", Ints{2}}}};
+  ASSERT_TRUE(algorithm->downlink(2, 0, ClientId{7}).has("encoder"));
+  answer(2, 0, introduction);
+  EXPECT_TRUE(algorithm->downlink(2, 1, ClientId{7}).values.empty()) << "the encoder is the model that it trains";
+  Parameters trained = initial->clone();
+  trained.values()[0] += 1;
+  train(2, {{{"model", share(std::move(trained))}, {"num_examples", Ints{2}}}});
+  EXPECT_TRUE(algorithm->downlink(3, 1, ClientId{7}).has("model"));
+  answer(3, 0, {});
+  EXPECT_TRUE(algorithm->downlink(4, 0, ClientId{7}).values.empty()) << "it has the bandwidth by now";
+  algorithm->forget(ClientId{7});
+  const Message task = algorithm->downlink(4, 0, ClientId{7});
+  EXPECT_TRUE(task.has("encoder"));
+  EXPECT_TRUE(task.has("bandwidth"));
+  answer(4, 0, introduction);
+  EXPECT_TRUE(algorithm->downlink(5, 0, ClientId{7}).values.empty());
+}
 
 TEST_F(ShiftExAnswers, MustFitWhatWasAsked) {
   const Floats rows(8, 1.0F);
@@ -234,7 +256,7 @@ TEST_F(ShiftExAnswers, MustFitWhatWasAsked) {
   refuses("threshold", 0, whole);
   whole.values["threshold"] = Floats{-1};
   refuses("client 7's threshold must be >= 0, got -1", 0, whole);
-  const ParametersPtr model = algorithm->downlink(2, 1, ClientId{7}).model("model");
+  const ParametersPtr model = initial;
   refuses("client 7's num_examples must be >= 1, got 0", 1, {{{"model", model}, {"num_examples", Ints{0}}}});
   Parameters infinite = model->clone();
   infinite.values()[0] = std::numeric_limits<float>::infinity();

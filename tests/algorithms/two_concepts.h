@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "feroma/algorithms/algorithm.h"
@@ -154,52 +153,6 @@ inline void expect_view(const Algorithm& algorithm, const std::map<ClientId, std
   const ClusterView view = *algorithm.clusters();
   EXPECT_EQ(view.shares, shares);
   EXPECT_EQ(view.present, present);
-}
-
-/// What a round costs a LeNet-5 client with eight pictures.
-struct RoundCost {
-  std::int64_t bytes_down = 0;
-  std::int64_t bytes_up = 0;
-  Passes passes;
-};
-inline constexpr std::int64_t kLeNetBytes = 4 * 61706;
-inline constexpr std::int64_t kCostSamples = 8;
-
-inline RoundCost lenet_cost(Algorithm& algorithm, Round round = 1) {
-  Samples samples;
-  samples.shape = {1, 28, 28};
-  samples.labels = {0, 1, 2, 3, 4, 5, 6, 7};
-  samples.pixels.resize(kCostSamples * 28 * 28, 9);
-  Recipe recipe;
-  recipe.transform_of_class.resize(10);
-  recipe.label_of_class.resize(10);
-  std::iota(recipe.label_of_class.begin(), recipe.label_of_class.end(), 0);
-  const std::vector<Recipe> recipes{recipe};
-  View view{&samples, recipes, samples.shape, {}};
-  for (std::uint32_t i = 0; i < kCostSamples; ++i) {
-    view.items.push_back({i, 0});
-  }
-  const ModelSpec spec = lenet5(samples.shape, 10);
-  ServerContext server;
-  server.model = spec;
-  server.initial = share(initialise(spec, Rng(1)));
-  server.fit = {2, 4, 0.01, 0.9, MomentumReset::round};
-  algorithm.init(server);
-  const std::unique_ptr<Engine> engine = make_engine(EngineKind::native, spec);
-  Trainer trainer(*engine);
-  RoundCost cost;
-  Message state;
-  for (Round r = 1; r <= round; ++r) {
-    trainer.passes() = {};
-    ClientReport report;
-    StageSeconds seconds;
-    ClientContext context{ClientId{0}, r, 0, view, view, state, Rng(2), trainer, report, seconds};
-    const Message down = algorithm.downlink(r, 0, ClientId{0});
-    std::map<ClientId, Message> answers{{ClientId{0}, algorithm.client_step(r, algorithm.task(r, 0), context, down)}};
-    cost = {down.bytes(), answers.at(ClientId{0}).bytes(), trainer.passes()};
-    algorithm.uplink(r, 0, answers, seconds);
-  }
-  return cost;
 }
 
 }  // namespace feroma::test

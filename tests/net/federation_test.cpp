@@ -45,6 +45,12 @@ TEST_F(Federated, GivesTheBitsOfTheSimulator) {
   expect_the_simulators_bits("scaffold");  // whose clients remember
 }
 
+// Between the tasks of a round they keep the models that they have scored, or their encoder, and train those.
+TEST_F(Federated, ClientsThatKeepModelsGiveTheBitsOfTheSimulator) {
+  expect_the_simulators_bits("feddrift");
+  expect_the_simulators_bits("shiftex");
+}
+
 // Who is asked in a round is drawn as the simulator draws, from the same seed.
 TEST_F(Federated, AShareOfTheClientsGivesTheBitsOfTheSimulator) {
   expect_the_simulators_bits("feroma", {"scenario.participation=0.5"});

@@ -45,6 +45,7 @@ struct FedDriftOptions {
   int isolation = 1;
   int pool = 0;
   int score_batches = 21;
+  int local_steps = 0;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>
@@ -62,6 +63,8 @@ struct FedDriftOptions {
     visit("pool", self.pool, at_least(0), "most models at a time; 0 takes the number of clients");
     visit("score_batches", self.score_batches, at_least(0),
           "most batches of a window that models are scored on; 0: all");
+    visit("local_steps", self.local_steps, at_least(0),
+          "minibatches that a model is trained on in a round, as in the authors' code; 0: [training]'s epochs");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
   }
