@@ -63,6 +63,7 @@ class Service final : public v1::Federation::CallbackService {
 
   grpc::ServerBidiReactor<v1::ClientFrame, v1::ServerFrame>* Train(grpc::CallbackServerContext* context) override {
     Peer peer{context->peer(), std::nullopt, ""};
+    const std::optional<std::filesystem::file_time_type> looked = list_written();
     if (!certificates_.empty()) {
       try {
         const ClientEntry client = allowed_client(*context->auth_context());
@@ -80,19 +81,32 @@ class Service final : public v1::Federation::CallbackService {
       }
     }
     door_.authenticated(peer.address);
-    return TrainStream::open(hub_, scribe_, *context, std::move(peer));
+    TrainStream* stream = TrainStream::open(hub_, scribe_, *context, std::move(peer));
+    if (list_written() != looked) {  // it may have been revoked before there was a session to send away
+      send_revoked_away();
+    }
+    return stream;
   }
 
   void enforce_list() {
-    const std::filesystem::path path = client_list_file(certificates_);
-    std::error_code unknown;
-    const auto written = std::filesystem::last_write_time(path, unknown);
-    if (certificates_.empty() || unknown || written == enforced_) {
-      return;
+    const std::optional<std::filesystem::file_time_type> written = list_written();
+    if (written && written != enforced_) {
+      enforced_ = written;
+      send_revoked_away();
     }
-    enforced_ = written;
+  }
+
+ private:
+  /// When the list was written; absent without certificates, and while it cannot be looked at.
+  [[nodiscard]] std::optional<std::filesystem::file_time_type> list_written() const {
+    std::error_code unknown;
+    const auto written = std::filesystem::last_write_time(client_list_file(certificates_), unknown);
+    return certificates_.empty() || unknown ? std::nullopt : std::optional(written);
+  }
+
+  void send_revoked_away() {
     try {
-      const ClientList list = read_client_list(path);
+      const ClientList list = read_client_list(client_list_file(certificates_));
       // Who is not on it at all may be in the part of the file that somebody is still writing.
       hub_.send_away(
           [&](const Peer& peer) {
@@ -106,7 +120,6 @@ class Service final : public v1::Federation::CallbackService {
     }
   }
 
- private:
   /// The list is read for each connection, so that whoever is revoked stays out from then on.
   [[nodiscard]] ClientEntry allowed_client(const grpc::AuthContext& context) const {
     const std::vector<grpc::string_ref> pem = context.FindPropertyValues("x509_pem_cert");
@@ -121,7 +134,7 @@ class Service final : public v1::Federation::CallbackService {
   Hub& hub_;
   FrontDoor& door_;
   const std::filesystem::path certificates_;
-  std::filesystem::file_time_type enforced_;  ///< when the list was written that was looked at last
+  std::optional<std::filesystem::file_time_type> enforced_;  ///< when the list was written that was looked at last
   Scribe scribe_;
 };
 
