@@ -15,6 +15,8 @@ namespace {
 /// The client's memory: its private model and the share it has in the mixture.
 const std::string kApflPrivate = "private";
 const std::string kApflAlpha = "alpha";
+/// The shared model is not remembered, but its momentum may be.
+const std::string kApflShared = "model";
 
 Parameters blend(const ParametersPtr& own, const ParametersPtr& shared, float alpha) {
   const std::array<ParametersPtr, 2> sources{own, shared};
@@ -71,6 +73,10 @@ class Apfl final : public SharedModel {
     context.report.after = score_for_the_record(context, blend(own, shared, pair.alpha));
     context.state.values[kApflPrivate] = own;
     context.state.values[kApflAlpha] = Floats{pair.alpha};
+    if (keeps_momentum()) {
+      context.state.values[momentum_of(kApflPrivate)] = std::move(pair.own_momentum);
+      context.state.values[momentum_of(kApflShared)] = std::move(pair.shared_momentum);
+    }
     return answer_of(context, shared);
   }
 
@@ -105,6 +111,8 @@ class Apfl final : public SharedModel {
     Parameters own;
     Parameters shared;
     float alpha = 0;
+    Floats own_momentum = {};     ///< of rounds before; empty unless it outlives them
+    Floats shared_momentum = {};  ///< likewise
   };
 
   [[nodiscard]] static float alpha_of(const Message& memory) {
@@ -117,6 +125,14 @@ class Apfl final : public SharedModel {
 
   /// A client without a private model starts with a copy of the shared one.
   [[nodiscard]] Pair recall(const Message& memory, const ParametersPtr& model) const {
+    Pair pair = recall_models(memory, model);
+    if (keeps_momentum()) {
+      pair.own_momentum = recall_momentum(memory, momentum_of(kApflPrivate), model->size());
+      pair.shared_momentum = recall_momentum(memory, momentum_of(kApflShared), model->size());
+    }
+    return pair;
+  }
+  [[nodiscard]] Pair recall_models(const Message& memory, const ParametersPtr& model) const {
     if (!memory.has(kApflPrivate)) {
       const double alpha = options_.variant == ApflVariant::learned ? options_.alpha : 0.5;
       return {model->clone(), model->clone(), static_cast<float>(alpha)};
@@ -131,8 +147,8 @@ class Apfl final : public SharedModel {
   void train_through_mixture(ClientContext& context, Pair& pair) const {
     const std::size_t size = pair.own.size();
     Parameters mixture = pair.own.clone();
-    MomentumSgd shared_steps(fit_, size, context.train.size());
-    MomentumSgd own_steps(fit_, size, context.train.size());
+    MomentumSgd shared_steps(fit_, size, context.train.size(), pair.shared_momentum);
+    MomentumSgd own_steps(fit_, size, context.train.size(), pair.own_momentum);
     std::vector<float> shared_gradient(size);
     std::vector<float> gradient(size);
     bool learns_alpha = true;
@@ -156,6 +172,8 @@ class Apfl final : public SharedModel {
       seen += batch.size;
     });
     copy_buffers_(pair.own, mixture);
+    pair.own_momentum = own_steps.velocity();
+    pair.shared_momentum = shared_steps.velocity();
     context.report.train_loss = seen > 0 ? loss_sum / seen : 0;
   }
 
@@ -170,7 +188,10 @@ class Apfl final : public SharedModel {
       // The first pass draws the minibatches that FedAvg would.
       const Rng rng =
           pass == 0 ? context.rng.derive("train") : context.rng.derive("pass", static_cast<std::uint64_t>(pass));
+      // Kept momentum outlives passes too; otherwise it restarts with each.
+      hooks.velocity = pair.shared_momentum;
       loss += context.trainer.fit(pair.shared, context.train, fit_, rng, hooks);
+      hooks.velocity = pair.own_momentum;
       loss += context.trainer.fit(pair.own, context.train, fit_, rng, hooks);
       for (std::size_t i = 0; i < pair.own.size(); ++i) {
         pair.own.values()[i] = 0.5F * pair.own.values()[i] + 0.5F * pair.shared.values()[i];
@@ -180,6 +201,10 @@ class Apfl final : public SharedModel {
     context.report.train_loss = loss / std::max(fit_.local_epochs, 1);
   }
 
+  [[nodiscard]] bool keeps_momentum() const { return options_.momentum_reset == MomentumChoice::never; }
+  [[nodiscard]] std::string momentum_of(const std::string& model) const {
+    return kept_momentum(options_.momentum_reset, model);
+  }
   [[nodiscard]] double alpha_rate() const { return options_.alpha_rate > 0 ? options_.alpha_rate : fit_.learning_rate; }
 
   ApflOptions options_;

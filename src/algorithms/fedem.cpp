@@ -16,10 +16,12 @@ namespace {
 struct MixtureRules {
   std::string_view name;
   int components = 1;
-  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
   double learning_rate = 0;
   bool label_priors = false;
   bool keep_absent_labels = false;
+  int test_steps = 0;
+  bool test_priors = false;
 };
 
 /// By how much shares that travelled as floats may miss 1.
@@ -31,15 +33,19 @@ struct ClientLabels {
   std::vector<double> total;  ///< samples, by component
 };
 
-/// How well the mixture does on the client's held-out split.
-Tally score_mixture(ClientContext& context, std::span<const ParametersPtr> models, std::span<const double> shares) {
-  const StageTimer timer(context.seconds, Stage::evaluate);
+std::unique_ptr<Predictor> mixture_of(std::span<const ParametersPtr> models, std::span<const double> shares) {
   std::vector<WeightedPredictor> members;
   for (std::size_t m = 0; m < models.size(); ++m) {
     members.push_back({shares[m], make_single_model_predictor(models[m])});
   }
+  return make_ensemble_predictor(std::move(members));
+}
+
+/// How well the mixture does on the client's held-out split.
+Tally score_mixture(ClientContext& context, std::span<const ParametersPtr> models, std::span<const double> shares) {
+  const StageTimer timer(context.seconds, Stage::evaluate);
   const Passes before = context.trainer.passes();
-  const Tally tally = score(*make_ensemble_predictor(std::move(members)), context.trainer, context.held_out);
+  const Tally tally = score(*mixture_of(models, shares), context.trainer, context.held_out);
   context.trainer.passes() = before;
   return tally;
 }
@@ -126,6 +132,24 @@ class MixtureOfModels final : public Algorithm {
       present_.push_back(client);
       shares_[client] = std::move(own);
     }
+  }
+
+  /// A client's labels are what an E-step needs; without one the evaluation weighs the components by their losses.
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
+    if (policy != TestPolicy::few_label || context.few_labels == nullptr || rules_.test_steps == 0) {
+      return nullptr;
+    }
+    ComponentTable log_priors;
+    if (rules_.test_priors) {
+      log_priors = log_label_priors(priors_, models_.size(), *context.few_labels);
+    }
+    const ComponentTable losses = context.trainer.losses(models_, *context.few_labels);
+    return mixture_of(models_, shares_after(rules_.test_steps, losses, log_priors));
+  }
+  [[nodiscard]] std::optional<Offer> offer(const Message&, const VisitorWish& wish) const override {
+    require(rules_.test_steps == 0 || !wish.few_labels || wish.candidates < 1, ErrorCode::unsupported,
+            "[{}] visitors choose by losses: test_steps must be 0, got {}", rules_.name, rules_.test_steps);
+    return std::nullopt;
   }
 
   [[nodiscard]] std::optional<ClusterView> clusters() const override { return ClusterView{models_, shares_, present_}; }
@@ -286,20 +310,29 @@ class MixtureOfModels final : public Algorithm {
 
 }  // namespace
 
+void FedEmOptions::check(const FedEmOptions& preset, Problems& problems, const std::string& where) const {
+  check_needs_several("test_steps", test_steps != preset.test_steps, "components", components, problems, where);
+}
+
 void FedRcOptions::check(const FedRcOptions& preset, Problems& problems, const std::string& where) const {
   check_needs_several("absent_labels", absent_labels != preset.absent_labels, "components", components, problems,
                       where);
+  check_needs_several("test_steps", test_steps != preset.test_steps, "components", components, problems, where);
+  if (test_priors != preset.test_priors && test_steps == 0) {
+    problems.add("{}.test_priors would be ignored: it needs test_steps > 0", where);
+  }
 }
 
 std::unique_ptr<Algorithm> make_fedem(const FedEmOptions& options) {
-  return std::make_unique<MixtureOfModels>(
-      MixtureRules{"fedem", options.components, options.momentum_reset, options.learning_rate});
+  MixtureRules rules{"fedem", options.components, options.momentum_reset, options.learning_rate};
+  rules.test_steps = options.test_steps;
+  return std::make_unique<MixtureOfModels>(rules);
 }
 
 std::unique_ptr<Algorithm> make_fedrc(const FedRcOptions& options) {
-  return std::make_unique<MixtureOfModels>(MixtureRules{"fedrc", options.components, options.momentum_reset,
-                                                        options.learning_rate, /*label_priors=*/true,
-                                                        options.absent_labels == AbsentLabels::keep});
+  return std::make_unique<MixtureOfModels>(MixtureRules{
+      "fedrc", options.components, options.momentum_reset, options.learning_rate, /*label_priors=*/true,
+      options.absent_labels == AbsentLabels::keep, options.test_steps, options.test_priors == TestPriors::learned});
 }
 
 }  // namespace feroma

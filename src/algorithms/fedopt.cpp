@@ -34,7 +34,8 @@ class FedOpt final : public SharedModel {
   }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
-    return answer_of(context, share(train_locally(context, *received.model("model"), fit_)));
+    return answer_of(context,
+                     share(train_locally(context, *received.model("model"), fit_, {}, kept_momentum(momentum_))));
   }
 
   void save(ModelWriter& out) const override {

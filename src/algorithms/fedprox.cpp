@@ -23,7 +23,8 @@ class FedProx final : public SharedModel {
         add_prox_gradient(model.layout(), params, model.values(), options_.mu, gradient);
       };
     }
-    return answer_of(context, share(train_locally(context, model, fit_, hooks)));
+    return answer_of(context,
+                     share(train_locally(context, model, fit_, hooks, kept_momentum(options_.momentum_reset))));
   }
 
  private:

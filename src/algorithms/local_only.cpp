@@ -21,7 +21,8 @@ class LocalOnly final : public Algorithm {
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message&) const override {
     const ParametersPtr start = context.state.has(kLocalModel) ? context.state.model(kLocalModel) : initial_;
-    context.state.values[kLocalModel] = share(train_locally(context, *start, fit_));
+    context.state.values[kLocalModel] =
+        share(train_locally(context, *start, fit_, {}, kept_momentum(options_.momentum_reset)));
     return {};
   }
 

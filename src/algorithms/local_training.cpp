@@ -8,23 +8,14 @@ FitOptions with_momentum(FitOptions fit, MomentumChoice choice) {
   switch (choice) {
     case MomentumChoice::inherit: return fit;
     case MomentumChoice::epoch: fit.momentum_reset = MomentumReset::epoch; return fit;
-    case MomentumChoice::round: fit.momentum_reset = MomentumReset::round; return fit;
+    case MomentumChoice::round:
+    case MomentumChoice::never: fit.momentum_reset = MomentumReset::round; return fit;
   }
   unreachable();
 }
 
-FitOptions with_momentum(FitOptions fit, MomentumPolicy policy) {
-  switch (policy) {
-    case MomentumPolicy::inherit: return fit;
-    case MomentumPolicy::epoch: return with_momentum(fit, MomentumChoice::epoch);
-    case MomentumPolicy::round:
-    case MomentumPolicy::never: return with_momentum(fit, MomentumChoice::round);
-  }
-  unreachable();
-}
-
-std::string kept_momentum(MomentumPolicy policy, std::string_view model) {
-  return policy == MomentumPolicy::never ? fmt::format("momentum.{}", model) : std::string();
+std::string kept_momentum(MomentumChoice choice, std::string_view model) {
+  return choice == MomentumChoice::never ? fmt::format("momentum.{}", model) : std::string();
 }
 
 Floats recall_momentum(const Message& memory, const std::string& kept, std::size_t size) {

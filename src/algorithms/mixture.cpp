@@ -127,6 +127,15 @@ std::vector<double> shares_from(const ComponentTable& responsibilities, std::spa
   return shares;
 }
 
+std::vector<double> shares_after(int steps, const ComponentTable& losses, const ComponentTable& log_priors) {
+  std::vector<double> shares(losses.size(), 1.0 / static_cast<double>(losses.size()));
+  for (int step = 0; step < steps; ++step) {
+    const Floats remembered(shares.begin(), shares.end());  // as training clients do between rounds
+    shares = shares_from(responsibilities(floored_shares(remembered), losses, log_priors), shares);
+  }
+  return shares;
+}
+
 Floats label_mass(const ComponentTable& responsibilities, const View& view, std::size_t classes) {
   std::vector<double> mass(responsibilities.size() * classes);
   for (std::size_t m = 0; m < responsibilities.size(); ++m) {

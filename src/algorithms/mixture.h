@@ -35,6 +35,10 @@ using ComponentTable = std::vector<std::vector<double>>;
 [[nodiscard]] std::vector<double> shares_from(const ComponentTable& responsibilities,
                                               std::span<const double> otherwise);
 
+/// The shares of a client that began with all components alike, after so many E-steps on samples of these losses.
+[[nodiscard]] std::vector<double> shares_after(int steps, const ComponentTable& losses,
+                                               const ComponentTable& log_priors = {});
+
 /// Responsibility summed up by component and label (components x classes).
 [[nodiscard]] Floats label_mass(const ComponentTable& responsibilities, const View& view, std::size_t classes);
 

@@ -4,8 +4,12 @@
 
 #include <cmath>
 
+#include "feroma/algorithms/components.h"
+#include "feroma/algorithms/fedem.h"
 #include "feroma/core/rng.h"
+#include "tests/algorithms/toy_run.h"
 #include "tests/algorithms/two_concepts.h"
+#include "tests/expect_error.h"
 
 namespace feroma {
 namespace {
@@ -141,6 +145,20 @@ TEST(Mixture, AClientWithoutSamplesKeepsItsShares) {
   EXPECT_EQ(shares_from(responsibilities(before, {{}, {}}), before), before);
 }
 
+// The first sample is three times as likely in the first component, the second is alike in both.
+// From halves: (3/4 + 1/2) / 2 = 5/8. From there: 3 * 5/8 to 3/8 is 5 to 1, so (5/6 + 5/8) / 2 = 35/48.
+TEST(Mixture, SharesOfANewClientFollowFromItsLosses) {
+  const ComponentTable losses{{std::log(1.0), 1.0}, {std::log(3.0), 1.0}};
+  EXPECT_EQ(shares_after(0, losses), (std::vector<double>{0.5, 0.5}));
+  EXPECT_NEAR(shares_after(1, losses)[0], 5.0 / 8, 1e-6);
+  EXPECT_NEAR(shares_after(2, losses)[0], 35.0 / 48, 1e-6);
+  EXPECT_NEAR(shares_after(2, losses)[1], 13.0 / 48, 1e-6);
+  // Its label is three times as common there too: that explains it all.
+  const ComponentTable log_priors{{std::log(0.75), std::log(0.5)}, {std::log(0.25), std::log(0.5)}};
+  EXPECT_NEAR(shares_after(2, losses, log_priors)[0], 0.5, 1e-6);
+  EXPECT_NEAR(shares_after(1000, {{0.0}, {100.0}})[0], 1, 1e-12) << "a share of 0 spoils nothing";
+}
+
 TEST(Mixture, LabelMassIsResponsibilityByLabel) {
   const TwoConcepts toy;
   const View& view = toy.view(5);  // of the second concept: labels are what the client sees
@@ -170,6 +188,88 @@ TEST(Mixture, SeveralLabelsHaveAPriorEach) {
   EXPECT_NEAR(logs[0][0], (std::log(0.5) + std::log(0.75)) / 2, 1e-12);
   EXPECT_NEAR(logs[0][1], (std::log(0.5) + std::log(0.25)) / 2, 1e-12);
   EXPECT_EQ(label_mass({{1.0, 0.5, 0.25}}, view, 2), (Floats{1.25F, 0.75F}));
+}
+
+/// A test client that has samples of class 0 alone, labelled. Component 0 says class 0 whatever it sees and has nothing
+/// else; component 1 finds all ten classes alike and has them alike.
+class FewLabels : public testing::Test {
+ protected:
+  FewLabels() {
+    toy_.give(0, 0, [](std::int32_t label) { return label == 0; });
+  }
+
+  /// What the client's mixture says of class 0: its share of component 0, and a tenth of the rest.
+  double share_of_class_0(std::unique_ptr<Algorithm> algorithm, bool label_priors) {
+    algorithm->init(toy_.server());
+    Message answer = message_of(Models{test::says(toy_.spec(), 0), test::constant_model(toy_.spec(), 0)});
+    answer.values["shares"] = Floats{0.5F, 0.5F};
+    answer.values["num_examples"] = Ints{20};
+    if (label_priors) {
+      Floats mass(20, 1.0F);
+      std::fill(mass.begin(), mass.begin() + 10, 0.0F);
+      mass[0] = 10;
+      answer.values["label_mass"] = mass;
+    }
+    test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer}});
+    StageSeconds seconds;
+    TestContext context{ClientId{7}, toy_.view(0), &toy_.view(0), Rng(1), toy_.trainer(), seconds};
+    const auto predictor = serve(*algorithm, TestPolicy::few_label, context);
+    return static_cast<double>(predictor->predict(toy_.trainer(), toy_.view(0)).front());
+  }
+  double fedem(int steps) {
+    return share_of_class_0(make_fedem({.components = 2, .test_steps = steps}), /*label_priors=*/false);
+  }
+  double fedrc(int steps, TestPriors priors) {
+    return share_of_class_0(make_fedrc({.components = 2, .test_steps = steps, .test_priors = priors}),
+                            /*label_priors=*/true);
+  }
+
+  TwoConcepts toy_;
+};
+
+// Likelihoods 1 and 0.1: shares 10/11 after one E-step, then 10 * 10 to 1.
+TEST_F(FewLabels, FindTheSharesOfFedEmByESteps) {
+  EXPECT_NEAR(fedem(1), 10.0 / 11 + 0.1 * 1 / 11, 1e-5);
+  EXPECT_NEAR(fedem(2), 100.0 / 101 + 0.1 * 1 / 101, 1e-5);
+}
+
+// Each likelihood is its component's prior, so that neither knows anything: one half.
+TEST_F(FewLabels, SpeakForNoComponentOfFedRcThatMerelyHasTheLabel) {
+  EXPECT_NEAR(fedrc(1, TestPriors::learned), 0.5 + 0.1 * 0.5, 1e-5);
+  EXPECT_NEAR(fedrc(5, TestPriors::learned), 0.5 + 0.1 * 0.5, 1e-5);
+}
+
+TEST_F(FewLabels, AreFedEmsWithUniformPriors) {
+  for (const int steps : {1, 2, 5}) {
+    EXPECT_EQ(fedrc(steps, TestPriors::uniform), fedem(steps)) << steps;
+  }
+}
+
+// Losses 0 and ln 10, at a temperature at which that is all the difference in the world.
+TEST_F(FewLabels, WeighByLossesWithoutESteps) {
+  EXPECT_NEAR(fedem(0), 1, 1e-6);
+  EXPECT_NEAR(fedrc(0, TestPriors::learned), 1, 1e-6);
+}
+
+TEST(FewLabelOptions, ThatWouldBeIgnoredAreMistakes) {
+  test::ToyRun run;
+  const auto refuses = [&](const std::string& options, std::string_view part) {
+    expect_error(ErrorCode::invalid_config, part, [&] { return run.loop(options).rounds(); });
+  };
+  refuses("name = 'fedem'\ncomponents = 1\ntest_steps = 2", "test_steps would be ignored: it needs components > 1");
+  refuses("name = 'fedrc'\ncomponents = 1\ntest_steps = 2", "test_steps would be ignored: it needs components > 1");
+  refuses("name = 'fedrc'\ntest_priors = 'uniform'", "test_priors would be ignored: it needs test_steps > 0");
+}
+
+// Visitors are not sent label priors, so that theirs would be another choice than the one that was asked for.
+TEST(FewLabelOptions, EStepsAreNotForVisitors) {
+  const auto algorithm = make_fedrc({.components = 2, .test_steps = 2});
+  const TwoConcepts toy;
+  algorithm->init(toy.server());
+  EXPECT_FALSE(algorithm->offer({}, {.few_labels = false, .candidates = 3}));
+  EXPECT_FALSE(algorithm->offer({}, {.few_labels = true, .candidates = 0}));
+  expect_error(ErrorCode::unsupported, "[fedrc] visitors choose by losses: test_steps must be 0, got 2",
+               [&] { return algorithm->offer({}, {.few_labels = true, .candidates = 3}).has_value(); });
 }
 
 }  // namespace

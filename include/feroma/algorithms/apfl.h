@@ -38,6 +38,7 @@ constexpr auto enum_names(ApflStrangers) {
 
 /// APFL (Deng et al., 2020): a client predicts with alpha * private + (1 - alpha) * shared parameters.
 struct ApflOptions {
+  static constexpr bool kKeepsMomentum = true;
   ApflVariant variant = ApflVariant::learned;
   double alpha = 1;
   double alpha_rate = 0;
@@ -56,7 +57,7 @@ struct ApflOptions {
     visit("strangers", self.strangers, anything(),
           "who is not known gets the shared model's predictions, or their mean with an untrained one's (public code)");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the momentum buffer restarts; inherit takes [training]'s");
+          "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
   }
   void check(const ApflOptions& preset, Problems& problems, const std::string& where) const;
 };

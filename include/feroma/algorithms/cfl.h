@@ -65,6 +65,7 @@ constexpr auto enum_names(SplitMembers) {
  * split within 20 rounds. Three tenths lie above that; the limit for members' updates, six tenths, is the same in both.
  */
 struct CflOptions {
+  static constexpr bool kKeepsMomentum = true;
   CflThresholds threshold_mode = CflThresholds::relative;
   double eps1 = 0.4;
   double eps2 = 1.6;
@@ -76,7 +77,7 @@ struct CflOptions {
   CflWeights weights = CflWeights::examples;
   SplitRound split_round = SplitRound::keep;
   SplitMembers split_members = SplitMembers::clients;
-  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {

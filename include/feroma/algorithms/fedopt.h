@@ -10,6 +10,7 @@ namespace feroma {
 /// FedAdam and FedYogi (Reddi et al., 2021): the server takes the clients' mean change for a gradient and follows it
 /// with an adaptive optimiser. Clients train as in FedAvg.
 struct AdaptiveServerOptions {
+  static constexpr bool kKeepsMomentum = true;
   double server_rate = 0.01;
   double beta1 = 0.9;
   double beta2 = 0.99;
@@ -23,13 +24,14 @@ struct AdaptiveServerOptions {
     visit("beta2", self.beta2, between(0, 0.9999), "how much of its mean squared change the server remembers");
     visit("tau", self.tau, above(0), "keeps small changes small: the larger, the less adaptive");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the clients' momentum buffer restarts; inherit takes [training]'s");
+          "when the clients' momentum buffer restarts; inherit takes [training]'s, never keeps it");
   }
   void check(const AdaptiveServerOptions&, Problems&, const std::string&) const {}
 };
 
 /// FedAvgM (Hsu et al., 2019): FedAvg with momentum on the server.
 struct ServerMomentumOptions {
+  static constexpr bool kKeepsMomentum = true;
   double server_rate = 1;
   double beta = 0.7;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
@@ -39,7 +41,7 @@ struct ServerMomentumOptions {
     visit("server_rate", self.server_rate, above(0), "learning rate of the server");
     visit("beta", self.beta, between(0, 0.9999), "momentum of the server; 0 gives FedAvg at server_rate 1");
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the clients' momentum buffer restarts; inherit takes [training]'s");
+          "when the clients' momentum buffer restarts; inherit takes [training]'s, never keeps it");
   }
   void check(const ServerMomentumOptions&, Problems&, const std::string&) const {}
 };

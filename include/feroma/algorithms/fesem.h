@@ -40,13 +40,14 @@ constexpr auto enum_names(FirstRound) {
 
 /// FeSEM (Xie et al., 2022): k-means over the clients' models, one step a round.
 struct FesemOptions {
+  static constexpr bool kKeepsMomentum = true;
   int clusters = 3;
   double proximal = 0;
   CentreDistance distance = CentreDistance::squared;
   MovedClient moved = MovedClient::trained;
   EmptyCluster empty = EmptyCluster::keep;
   FirstRound first_round = FirstRound::best;
-  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
   double learning_rate = 0;
 
   template <class Self, class Visit>

@@ -9,9 +9,10 @@ namespace feroma {
 
 /// IFCA (Ghosh et al., 2020): every client trains that one of several models which fits its data best.
 struct IfcaOptions {
+  static constexpr bool kKeepsMomentum = true;
   int clusters = 3;
   EmptyCluster empty = EmptyCluster::keep;
-  MomentumPolicy momentum_reset = MomentumPolicy::inherit;
+  MomentumChoice momentum_reset = MomentumChoice::inherit;
   double learning_rate = 0;
 
   template <class Self, class Visit>

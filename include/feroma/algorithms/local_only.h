@@ -10,12 +10,13 @@ namespace feroma {
 /// Every client trains its own model for ever and nothing is shared: what federation has to beat. Models start from
 /// the run's initial one, which everybody can draw from the seed, so that nothing is sent either way.
 struct LocalOnlyOptions {
+  static constexpr bool kKeepsMomentum = true;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("momentum_reset", self.momentum_reset, anything(),
-          "when the momentum buffer restarts; inherit takes [training]'s");
+          "when the momentum buffer restarts; inherit takes [training]'s, never keeps it");
   }
   void check(const LocalOnlyOptions&, Problems&, const std::string&) const {}
 };

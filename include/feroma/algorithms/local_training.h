@@ -1,31 +1,35 @@
 #pragma once
 
 #include "feroma/client/context.h"
+#include "feroma/core/problems.h"
 #include "feroma/models/parameters.h"
 
 namespace feroma {
 
-/// What a preset does to the momentum policy of the `[training]` table.
-enum class MomentumChoice { inherit, epoch, round };
+/// When a method's momentum restarts: as the `[training]` table says, every epoch, every round, or never.
+enum class MomentumChoice { inherit, epoch, round, never };
 constexpr auto enum_names(MomentumChoice) {
   using enum MomentumChoice;
-  return std::array<std::pair<MomentumChoice, std::string_view>, 3>{
-      {{inherit, "inherit"}, {epoch, "epoch"}, {round, "round"}}};
-}
-[[nodiscard]] FitOptions with_momentum(FitOptions fit, MomentumChoice choice);
-/// The same for methods whose public code keeps momentum for the whole run.
-enum class MomentumPolicy { inherit, epoch, round, never };
-constexpr auto enum_names(MomentumPolicy) {
-  using enum MomentumPolicy;
-  return std::array<std::pair<MomentumPolicy, std::string_view>, 4>{
+  return std::array<std::pair<MomentumChoice, std::string_view>, 4>{
       {{inherit, "inherit"}, {epoch, "epoch"}, {round, "round"}, {never, "never"}}};
 }
 /// Within a round `never` is `round`; what is kept between rounds is the client's to remember.
-[[nodiscard]] FitOptions with_momentum(FitOptions fit, MomentumPolicy policy);
-/// Where a client that never restarts keeps the momentum of a model; empty under every other policy.
-[[nodiscard]] std::string kept_momentum(MomentumPolicy policy, std::string_view model = "model");
+[[nodiscard]] FitOptions with_momentum(FitOptions fit, MomentumChoice choice);
+/// Where a client that never restarts keeps the momentum of a model; empty under every other choice.
+[[nodiscard]] std::string kept_momentum(MomentumChoice choice, std::string_view model = "model");
 /// What it has kept there for a model of so many values: zeros at first. Another size is an invalid_data error.
 [[nodiscard]] Floats recall_momentum(const Message& memory, const std::string& kept, std::size_t size);
+/// `never` is a mistake unless the options say that clients keep momentum: `static constexpr bool kKeepsMomentum`.
+template <class Options>
+void check_momentum(const Options& options, Problems& problems, const std::string& where) {
+  constexpr bool kChooses = requires { options.momentum_reset == MomentumChoice::never; };
+  if constexpr (kChooses && !requires { Options::kKeepsMomentum; }) {
+    if (options.momentum_reset == MomentumChoice::never) {
+      problems.add("{}.momentum_reset must be one of inherit, epoch, round, got never: its clients keep no momentum",
+                   where);
+    }
+  }
+}
 
 /// A method's own learning rate; 0 leaves the `[training]` table's.
 [[nodiscard]] FitOptions with_learning_rate(FitOptions fit, double rate);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/local_training.h"
 #include "feroma/core/options.h"
 
 namespace feroma {
@@ -46,6 +47,7 @@ template <class Options, class Make>
                                       Problems& problems) {
   const Options preset = options;
   reader.read(options, prefix);
+  check_momentum(options, problems, prefix);
   if constexpr (requires { &Options::check; }) {
     options.check(preset, problems, prefix);
   }
