@@ -63,6 +63,60 @@ TEST(Apfl, AlphaMovesAgainstTheSlopeOfTheMixturesLoss) {
   EXPECT_NEAR(alpha_of(client), 0.4 - 0.05 * slope, 0.05 * std::abs(slope) * 0.01 + 1e-6);
 }
 
+float largest_difference(const Parameters& a, const Parameters& b) {
+  float largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a.values()[i] - b.values()[i]));
+  }
+  return largest;
+}
+
+TEST(Apfl, ThePrivateModelFollowsTheMixturesGradient) {
+  // One large batch without momentum: v' = v - 0.5 * 0.4 * grad l(u), where u = 0.4 v + 0.6 w. The first round leaves
+  // alpha at 0.4; then another client's answer takes w to -3 v.
+  const FitOptions fit{1, 100000, 0.5, 0, MomentumReset::round};
+  OneClient client(make_apfl(with_alpha(0.4)), fit);
+  static_cast<void>(client.play(1));
+  ASSERT_FLOAT_EQ(alpha_of(client), 0.4F);
+  const ParametersPtr v = client.memory().model("private");
+  /// x + factor * y, value by value.
+  const auto plus = [](const Parameters& x, float factor, const Parameters& y) {
+    Parameters sum = x.clone();
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum.values()[i] += factor * y.values()[i];
+    }
+    return sum;
+  };
+  const ParametersPtr w = share(plus(*v, -4, *v));
+  test::deliver(*client.algorithm, 1, 0, {{ClientId{1}, {{{"model", w}, {"num_examples", Ints{5}}}}}});
+  static_cast<void>(client.play(2));
+  const ParametersPtr moved = client.memory().model("private");
+
+  test::ToyEngine engine(client.run.model);
+  Trainer trainer(engine);
+  const ClientShard shard = client.run.federation.shard(ClientId{0}, 2);
+  const auto gradient_at = [&](const Parameters& point) {
+    Parameters model = point.clone();
+    Parameters gradient = point.clone();
+    trainer.for_each_minibatch(shard.train, fit, Rng(1),
+                               [&](const Batch& batch) { trainer.gradient(model, batch, gradient.values()); });
+    return gradient;
+  };
+  const auto mixed_with = [&](const Parameters& shared) { return plus(plus(*v, -0.6F, *v), 0.6F, shared); };
+  const Parameters at_u = gradient_at(mixed_with(*w));
+  const Parameters at_v = gradient_at(*v);
+  const Parameters at_w = gradient_at(*w);
+  EXPECT_LT(largest_difference(*moved, plus(*v, -0.5F * 0.4F, at_u)), 1e-6F);
+  const auto expect_elsewhere = [&](const Parameters& model, std::string_view mistake) {
+    EXPECT_GT(largest_difference(*moved, model), 1e-3F) << mistake;
+  };
+  expect_elsewhere(plus(*v, -0.5F, at_u), "without alpha");
+  expect_elsewhere(plus(*v, -0.5F * 0.4F * 0.4F, at_u), "alpha squared");
+  expect_elsewhere(plus(*v, -0.5F * 0.4F, at_v), "the gradient at v");
+  expect_elsewhere(plus(plus(*v, -0.5F * 0.4F, at_v), -0.5F * 0.6F, at_w), "the gradients at v and w, mixed");
+  expect_elsewhere(plus(*v, -0.5F * 0.4F, gradient_at(mixed_with(plus(*w, -0.5F, at_w)))), "u with w after its step");
+}
+
 TEST(Apfl, AlphaZeroLeavesThePrivateModelAloneAndServesTheSharedOne) {
   OneClient client(make_apfl(with_alpha(0)));
   const auto initial = bits_of(client.algorithm->served()[0].model);

@@ -2,12 +2,28 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/algorithms/toy_run.h"
+#include "tests/algorithms/one_client.h"
 
 namespace feroma {
 namespace {
 
+using test::bits_of;
+using test::OneClient;
 using test::ToyRun;
+
+TEST(FedAvg, OneClientIsPlainSgd) {
+  const FitOptions fit{2, 16, 0.2, 0.9, MomentumReset::round};
+  OneClient client(make_fedavg({}), fit);
+  Parameters expected = initialise(client.run.model, Rng(42).derive("init"));
+  test::ToyEngine engine(client.run.model);
+  Trainer trainer(engine);
+  for (const Round round : {1, 2, 3}) {
+    static_cast<void>(client.play(round));
+    trainer.fit(expected, client.run.federation.shard(ClientId{0}, round).train, fit,
+                Rng(42).derive("client", 0, static_cast<std::uint64_t>(round)).derive("train"));
+    EXPECT_EQ(test::served_bits(*client.algorithm), bits_of(share(expected.clone()))) << "round " << round;
+  }
+}
 
 TEST(FedAvg, ZeroEpochRoundIsTheIdentity) {
   ToyRun run;
@@ -50,10 +66,13 @@ TEST(FedAvg, AveragesByExamples) {
     return Message{{{"model", share(std::move(params))}, {"num_examples", Ints{examples}}}};
   };
   const std::unique_ptr<Algorithm> algorithm = make_fedavg({});
-  std::map<ClientId, Message> answers{{ClientId{0}, answer(1, 30)}, {ClientId{1}, answer(5, 10)}};
+  std::map<ClientId, Message> answers{
+      {ClientId{0}, answer(1, 3)}, {ClientId{1}, answer(4, 5)}, {ClientId{2}, answer(5, 9)}};
   StageSeconds seconds;
   algorithm->uplink(1, 0, answers, seconds);
-  EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 2);
+  for (const float value : algorithm->served()[0].model->values()) {
+    EXPECT_FLOAT_EQ(value, 4);  // (3 * 1 + 5 * 4 + 9 * 5) / 17; without counts 10 / 3
+  }
 }
 
 TEST(FedAvg, ServesEverybodyTheGlobalModelAndChoosesNothing) {

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 #include "feroma/algorithms/fedavg.h"
+#include "tests/algorithms/every_algorithm.h"
 #include "tests/algorithms/toy_run.h"
 #include "tests/expect_error.h"
 
@@ -13,32 +15,7 @@ namespace {
 
 using test::ToyRun;
 
-struct Case {
-  std::string name;
-  std::string preset;
-};
-
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  for (const AlgorithmEntry& entry : known_algorithms()) {
-    if (entry.presets.empty()) {
-      cases.push_back({std::string(entry.name), ""});
-    }
-    for (const std::string_view preset : entry.presets) {
-      cases.push_back({std::string(entry.name), std::string(preset)});
-    }
-  }
-  return cases;
-}
-
-std::string toml_of(const Case& c) {
-  std::string text = "name = '" + c.name + "'\n";
-  text += c.preset.empty() ? "" : "preset = '" + c.preset + "'\n";
-  const bool warms_up = c.name == "feroma" || c.name == "fedavg-ft";
-  return text + (warms_up ? "warmup_rounds = 2\n" : "") + (c.preset == "paper" ? "profile.dimensions = 4" : "");
-}
-
-class EveryAlgorithm : public testing::TestWithParam<Case> {};
+class EveryAlgorithm : public testing::TestWithParam<test::AlgorithmCase> {};
 
 TEST_P(EveryAlgorithm, RunsWithDriftAndResumesToTheSameBits) {
   ToyRun run;
@@ -264,11 +241,32 @@ TEST_P(EveryAlgorithm, RefusesUnknownOptionsByName) {
                [&] { return run.loop(toml_of(GetParam()) + "\nnonsense = 1").rounds(); });
 }
 
+/// TOML of other types than a setting's, by its index. An integer is a number too; else nothing is converted.
+const std::array<std::vector<std::string>, 4> kOtherTypes{{
+    {"1", "'true'", "[true]"},         // instead of a boolean
+    {"1.5", "'1'", "true", "[1]"},     // of an integer
+    {"'1.5'", "true", "[1.5]"},        // of a number
+    {"1", "1.5", "true", "['text']"},  // of a string, which may have to be one of some words
+}};
+
+TEST_P(EveryAlgorithm, RefusesOptionsOfAnotherTypeByName) {
+  ToyRun run;
+  static_cast<void>(run.loop(named(GetParam())));
+  Settings options = run.plans.back()->settings;
+  options["label"] = {"text", ""};  // which every method has
+  ASSERT_GT(options.size(), 1U);
+  for (const auto& [key, option] : options) {
+    for (const std::string& other : kOtherTypes[option.value.index()]) {
+      expect_error(ErrorCode::invalid_config, "algorithm.0." + key + " must be ",
+                   [&] { return run.loop(named(GetParam()) + key + " = " + other).rounds(); });
+    }
+  }
+}
+
 TEST_P(EveryAlgorithm, ResolvedOptionsReadBackToThemselves) {
   ToyRun run;
   RoundLoop first = run.loop(toml_of(GetParam()));
-  std::string text = "name = '" + GetParam().name + "'\n";
-  text += GetParam().preset.empty() ? "" : "preset = '" + GetParam().preset + "'\n";
+  std::string text = named(GetParam());
   for (const auto& [key, setting] : run.plans.back()->settings) {
     text += key + " = " + to_string(setting.value) + "\n";
   }
@@ -279,11 +277,7 @@ TEST_P(EveryAlgorithm, ResolvedOptionsReadBackToThemselves) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, testing::ValuesIn(all_cases()), [](const auto& tested) {
-  std::string name = tested.param.name + (tested.param.preset.empty() ? "" : "_" + tested.param.preset);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, testing::ValuesIn(test::all_algorithms()), test::case_name);
 
 TEST(Registry, SuggestsTheNearestAlgorithm) {
   ToyRun run;

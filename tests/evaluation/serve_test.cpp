@@ -80,6 +80,36 @@ TEST_F(ServeTest, ClustersAreWeightedByTheClientsInThem) {
   EXPECT_TRUE(first_row(TestPolicy::nearest_signature).empty());
 }
 
+TEST_F(ServeTest, AKnownClientIsServedItsOwnShares) {
+  holder.view = {{says(0), says(1), says(2)}, {{ClientId{0}, {0.5, 0.5, 0}}, {ClientId{1}, {0, 0, 1}}}};
+  holder.view->present = {ClientId{0}, ClientId{1}};
+  const std::vector<float> own = first_row(TestPolicy::known_association);
+  EXPECT_NEAR(own[0], 0.5, 1e-6);
+  EXPECT_NEAR(own[1], 0.5, 1e-6);
+  EXPECT_NEAR(own[2], 0, 1e-6);
+  const std::vector<float> everybodys = first_row(TestPolicy::cluster_expectation);
+  EXPECT_NEAR(everybodys[0], 0.25, 1e-6);  // half of one client in two
+  EXPECT_NEAR(everybodys[2], 0.5, 1e-6);
+}
+
+// Logits 20 and 0 are probabilities 1 and 1/2, label by label; their mean is 3/4 for the two labels that one of the
+// models is sure of and 1/2 for all others. Softmaxes would give 1/2 and 0, the sigmoid of mean logits 1 and 1/2.
+TEST_F(ServeTest, ClustersOfMultiLabelDataAverageTheirSigmoids) {
+  Samples several = *shard.data.samples;
+  several.labels.assign(several.count(), 0);
+  several.targets.assign(several.count() * 10, 0);
+  shard.data.samples = &several;
+  holder.view = {{says(3), says(4)}, {{ClientId{0}, {1, 0}}, {ClientId{1}, {0, 1}}}, {ClientId{0}, ClientId{1}}};
+  for (const TestPolicy policy : {TestPolicy::native, TestPolicy::cluster_expectation}) {
+    const std::vector<float> row = first_row(policy);
+    EXPECT_NEAR(row[3], 0.75, 1e-6);
+    EXPECT_NEAR(row[4], 0.75, 1e-6);
+    EXPECT_NEAR(row[0], 0.5, 1e-6);
+  }
+  EXPECT_NEAR(first_row(TestPolicy::known_association)[3], 1, 1e-6);
+  EXPECT_NEAR(first_row(TestPolicy::known_association)[4], 0.5, 1e-6);
+}
+
 TEST_F(ServeTest, AnAbsentClientIsServedAsItWasAndCountsForNobodyElse) {
   holder.view = {{says(0), says(1)}, {{ClientId{0}, {0, 1}}, {ClientId{1}, {1, 0}}}, {ClientId{1}}};
   EXPECT_NEAR(first_row(TestPolicy::known_association)[1], 1, 1e-6);

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 
 #include "feroma/report/summary.h"
+#include "report/result_table.h"
 #include "tests/report/sample_run.h"
 
 namespace feroma {
@@ -52,6 +54,35 @@ TEST(ResultsTable, FourAlgorithmsAreAComparisonWithRanksAndCosts) {
   results.pop_back();
   EXPECT_EQ(results_table(results).find('#'), std::string::npos);
   EXPECT_EQ(results_table(results).find("kB"), std::string::npos);
+}
+
+// Every column ranks the four in an order of its own: accuracy 4 1 2 3, worst 10 % 2 3 1 4, seconds 3 2 4 1, kB up
+// 1 2 3 4, kB down 2 1 4 3.
+TEST(ResultsTable, EveryColumnIsRankedByItsOwnValues) {
+  std::vector<ResultRecord> results(4);
+  const std::vector<double> accuracies{50, 80, 70, 60};
+  const std::vector<double> worst{30, 20, 40, 10};
+  const std::vector<double> seconds{7.5, 6.5, 8.5, 5.5};
+  const std::vector<double> up{1000, 2000, 3000, 4000};
+  const std::vector<double> down{6000, 5000, 8000, 7000};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].accuracy = accuracies[i];
+    results[i].accuracy_worst10 = worst[i];
+    results[i].seconds_total = seconds[i];
+    results[i].bytes_up_per_client_round = up[i];
+    results[i].bytes_down_per_client_round = down[i];
+  }
+  using Texts = std::vector<std::string>;
+  std::map<std::string, Texts> texts;
+  for (const detail::ResultColumn& column : detail::result_columns(results)) {
+    texts[column.title] = column.texts;
+  }
+  EXPECT_EQ(texts.at("accuracy"), (Texts{"50.00 #4", "80.00 #1", "70.00 #2", "60.00 #3"}));
+  EXPECT_EQ(texts.at("worst 10 %"), (Texts{"30.00 #2", "20.00 #3", "40.00 #1", "10.00 #4"}));
+  EXPECT_EQ(texts.at("seconds"), (Texts{"7.5 #3", "6.5 #2", "8.5 #4", "5.5 #1"}));
+  EXPECT_EQ(texts.at("kB up"), (Texts{"1.0 #1", "2.0 #2", "3.0 #3", "4.0 #4"}));
+  EXPECT_EQ(texts.at("kB down"), (Texts{"6.0 #2", "5.0 #1", "8.0 #4", "7.0 #3"}));
+  EXPECT_NE(results_table(results).find("7.5 #3  1.0 #1   6.0 #2"), std::string::npos) << results_table(results);
 }
 
 TEST(ResultsTable, AMethodWithoutMeaningHasNoNumbers) {

@@ -20,6 +20,9 @@ expect() {
   [[ $text == *"$wanted"* ]] || fail "expected \"$wanted\" in: $text"
 }
 
+lines=$(wc -l <"$source/examples/03_my_algorithm.cpp")
+((lines <= 60)) || fail "an algorithm of one's own must fit into 60 lines, got $lines in examples/03_my_algorithm.cpp"
+
 cmake --install "$build" --prefix "$prefix" >"$sandbox/install.log" || fail "$(cat "$sandbox/install.log")"
 "$prefix/bin/feroma" --version >/dev/null
 for file in lib/libferoma.a include/feroma/feroma.h lib/cmake/feroma/feroma-config.cmake; do
