@@ -235,24 +235,6 @@ TEST(Cola, TestingCostsPassesAndVectors) {
   EXPECT_EQ(follower.test_forward_passes, 1 + *principal.test_forward_passes);
 }
 
-// A factor and an offset for every channel but those of the output, and mean and variance of the first layer's six.
-TEST(Cola, AVectorOfLeNet5HasLessThanAHundredthOfItsWeights) {
-  const ModelSpec model = lenet5({1, 28, 28}, 10);
-  Samples samples;
-  samples.shape = model.input;
-  samples.labels = {0, 1};
-  samples.pixels.resize(2 * 28 * 28, 9);
-  Recipe recipe;
-  recipe.transform_of_class.resize(10);
-  recipe.label_of_class = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-  const std::vector<Recipe> recipes{recipe};
-  const View view{&samples, recipes, samples.shape, {{0, 0}, {1, 0}}};
-  Stem stem(model);
-  const DomainVector vector{ChannelAffine(*make_layout(model)).identity(),
-                            stem.statistics(initialise(model, Rng(1)), view)};
-  EXPECT_EQ(vector.bytes(), 4 * (2 * (6 + 16 + 120 + 84) + 2 * 6));
-}
-
 TEST(Cola, AdaptingLowersTheEntropyOfPredictions) {
   ToyRun run;
   const auto entropy = [](const std::vector<float>& all) {

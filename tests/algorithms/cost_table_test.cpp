@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "algorithms/cola_agents.h"
 #include "feroma/algorithms/registry.h"
 #include "tests/algorithms/lenet_cost.h"
 
@@ -105,6 +106,24 @@ INSTANTIATE_TEST_SUITE_P(
         CostRow{"FedProx", "fedprox", {}, kFedAvg}, CostRow{"FedAdam", "fedadam", {}, kFedAvg},
         CostRow{"Ditto", "ditto", {}, trains_times(2)}, CostRow{"Local", "local", {}, {0, 0, {2 * kPass, 2 * kPass}}}),
     [](const auto& row) { return row.param.fact; });
+
+// A factor and an offset for every channel but those of the output, and mean and variance of the first layer's six.
+TEST(ColaCost, AVectorHasLessThanAHundredthOfLeNet5) {
+  const ModelSpec model = lenet5({1, 28, 28}, 10);
+  Samples samples;
+  samples.shape = model.input;
+  samples.labels = {0, 1};
+  samples.pixels.resize(2 * 28 * 28, 9);
+  Recipe recipe;
+  recipe.transform_of_class.resize(10);
+  recipe.label_of_class = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const std::vector<Recipe> recipes{recipe};
+  const View view{&samples, recipes, samples.shape, {{0, 0}, {1, 0}}};
+  Stem stem(model);
+  const DomainVector vector{ChannelAffine(*make_layout(model)).identity(),
+                            stem.statistics(initialise(model, Rng(1)), view)};
+  EXPECT_EQ(vector.bytes(), 4 * (2 * (6 + 16 + 120 + 84) + 2 * 6));
+}
 
 }  // namespace
 }  // namespace feroma

@@ -2,11 +2,9 @@
 #include <grpcpp/grpcpp.h>
 #include <openssl/x509.h>
 
-#include <atomic>
 #include <filesystem>
 #include <mutex>
 
-#include "feroma/core/fault_point.h"
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
 #include "feroma/core/rng.h"
@@ -16,6 +14,7 @@
 #include "net/grpc_server.h"
 #include "net/x509.h"
 #include "tests/core/temp_folder.h"
+#include "tests/net/once.h"
 #include "tests/net/tls_tools.h"
 
 namespace feroma::net::test {
@@ -270,27 +269,6 @@ TEST_F(Identity, ThatIsRevokedWhileItIsInsideIsSentAway) {
   EXPECT_NE(lines().front().find("good is sent away: its certificate was revoked"), std::string::npos);
   EXPECT_EQ(hub->traffic().verdicts[v1::UNKNOWN_CLIENT], 1U);
 }
-
-/// Does something once, at a point that the program passes.
-class Once final : public FaultHook {
- public:
-  Once(std::string point, std::function<void()> act) : point_(std::move(point)), act_(std::move(act)) {
-    install_fault_hook(this);
-  }
-  ~Once() override { install_fault_hook(nullptr); }
-  void passed(const char* point) override {
-    if (point == point_ && !done_.exchange(true)) {
-      act_();
-    }
-  }
-  FileFault before(const FileCall&) override { return {}; }
-  void after(const FileCall&) override {}
-
- private:
-  const std::string point_;
-  const std::function<void()> act_;
-  std::atomic<bool> done_ = false;
-};
 
 // After the look at the list, before there is a session that could be sent away.
 TEST_F(Identity, ThatIsRevokedWhileItComesInIsSentAway) {
