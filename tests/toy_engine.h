@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "feroma/core/rng.h"
 #include "feroma/data/dataset.h"
+#include "feroma/data/view.h"
 #include "feroma/engine/engine.h"
 #include "feroma/partition/scenario.h"
 
@@ -114,6 +116,13 @@ inline std::shared_ptr<const Dataset> toy_dataset() {
     return std::shared_ptr<const Dataset>(toy);
   }();
   return dataset;
+}
+
+/// The first samples of a view in one batch.
+inline Batch first_samples(const View& view, std::size_t count, BatchLayout layout = BatchLayout::sample_major) {
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  return assemble(view, order, layout);
 }
 
 inline ScenarioOptions toy_scenario() {

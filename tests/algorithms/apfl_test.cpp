@@ -4,6 +4,7 @@
 
 #include "feroma/algorithms/fedavg.h"
 #include "tests/algorithms/one_client.h"
+#include "tests/algorithms/slopes.h"
 #include "tests/expect_error.h"
 
 namespace feroma {
@@ -46,21 +47,20 @@ TEST(Apfl, AlphaMovesAgainstTheSlopeOfTheMixturesLoss) {
   EXPECT_FLOAT_EQ(before, 0.4F);  // both models began as one, so the first slope is zero
   const ParametersPtr own = client.memory().model("private");
   const ParametersPtr shared = client.algorithm->served()[0].model;
-  test::ToyEngine engine(client.run.model);
-  Trainer trainer(engine);
-  const ClientShard shard = client.run.federation.shard(ClientId{0}, 2);
-  const auto loss_at = [&](double alpha) {
-    Parameters mixed = own->clone();
-    for (std::size_t i = 0; i < mixed.size(); ++i) {
-      mixed.values()[i] = static_cast<float>(alpha * static_cast<double>(own->values()[i]) +
-                                             (1 - alpha) * static_cast<double>(shared->values()[i]));
-    }
-    return trainer.evaluate(mixed, shard.train).loss();
-  };
-  const double slope = (loss_at(0.4 + 0.01) - loss_at(0.4 - 0.01)) / 0.02;
+  const View train = client.run.federation.shard(ClientId{0}, 2).train;
+  const Batch batch = test::first_samples(train, train.size());
+  const double slope = test::exact_slope(
+      [&](double alpha) {
+        std::vector<double> mixed = test::doubles(own->values());
+        for (std::size_t i = 0; i < mixed.size(); ++i) {
+          mixed[i] = alpha * mixed[i] + (1 - alpha) * static_cast<double>(shared->values()[i]);
+        }
+        return test::exact_loss(mixed, batch);
+      },
+      static_cast<double>(before));
   static_cast<void>(client.play(2));
   EXPECT_GT(std::abs(slope), 1e-3);
-  EXPECT_NEAR(alpha_of(client), 0.4 - 0.05 * slope, 0.05 * std::abs(slope) * 0.01 + 1e-6);
+  EXPECT_NEAR(alpha_of(client), 0.4 - 0.05 * slope, 0.05 * std::abs(slope) * 1e-4 + 1e-7);
 }
 
 float largest_difference(const Parameters& a, const Parameters& b) {

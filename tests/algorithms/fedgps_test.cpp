@@ -194,9 +194,7 @@ TEST(FedGps, TheStepIsTheGradientOfTheWholeLoss) {
   const Message down = client.algorithm->downlink(1, 0, ClientId{0});
   const Message answer = std::get<ClientAnswer>(client.step(1).answer).message;
   const View train = client.run.federation.shard(ClientId{0}, 1).train;
-  std::vector<std::uint32_t> order(train.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const Batch all = assemble(train, order, BatchLayout());
+  const Batch all = test::first_samples(train, train.size());
   const Surrogates made_up =
       make_surrogates(client.run.model.input, 10, 1, 0, Rng(42).derive("server").derive("surrogates"));
   std::vector<float> rows(all.inputs.begin(), all.inputs.end());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/algorithms/one_client.h"
+#include "tests/algorithms/slopes.h"
 #include "tests/expect_error.h"
 
 namespace feroma {
@@ -50,8 +51,7 @@ TEST(PFedMe, OuterStepDescendsTheMoreauEnvelope) {
   const std::vector<float> moved = bits_of(answer.model("model"));
   for (std::size_t i = 0; i < w.size(); ++i) {
     const double at = static_cast<double>(w[i]);
-    const double slope = (envelope(at + 1e-4) - envelope(at - 1e-4)) / 2e-4;
-    EXPECT_NEAR(moved[i], at - kEta * slope, 1e-5);
+    EXPECT_NEAR(moved[i], at - kEta * test::exact_slope(envelope, at), 1e-5);
   }
 }
 

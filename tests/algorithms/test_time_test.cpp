@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "feroma/drift/federation.h"
+#include "tests/algorithms/slopes.h"
 #include "tests/expect_error.h"
 #include "tests/toy_engine.h"
 
@@ -23,16 +24,7 @@ class TestTime : public testing::Test {
         data(federation.test(ClientId{0}, 0).data),
         model(share(initialise(spec, Rng(5)))) {}
 
-  [[nodiscard]] Batch labelled(std::size_t count) const {
-    std::vector<std::uint32_t> order(count);
-    std::iota(order.begin(), order.end(), 0U);
-    return assemble(data, order, engine.layout());
-  }
-  [[nodiscard]] double loss_with(const Floats& rates, const std::vector<float>& direction, const Batch& batch) {
-    Parameters moved = moved_along(*model, direction, rates);
-    std::vector<float> unused(moved.size());
-    return trainer.gradient(moved, batch, unused);
-  }
+  [[nodiscard]] Batch labelled(std::size_t count) const { return test::first_samples(data, count); }
 
   Federation federation;
   ModelSpec spec;
@@ -80,14 +72,18 @@ TEST_F(TestTime, GainsAreTheSlopesOfTheLossInTheRates) {
   trainer.gradient(moved, batch, gradient);
   const std::vector<double> gains = rate_gains(model->layout(), gradient, direction);
   for (std::size_t s = 0; s < 2; ++s) {
-    constexpr double kStep = 0.5;  // losses come from float32 logits: a wide central difference loses less to rounding
-    Floats more = rates;
-    Floats less = rates;
-    more[s] += static_cast<float>(kStep);
-    less[s] -= static_cast<float>(kStep);
-    const double slope = (loss_with(more, direction, batch) - loss_with(less, direction, batch)) / (2 * kStep);
+    const double slope = test::exact_slope(
+        [&](double rate) {
+          std::vector<double> there = test::doubles(model->values());
+          for (std::size_t i = 0; i < there.size(); ++i) {
+            const std::size_t tensor = i < model->segment(0).size() ? 0 : 1;
+            there[i] -= (tensor == s ? rate : static_cast<double>(rates[tensor])) * static_cast<double>(direction[i]);
+          }
+          return test::exact_loss(there, batch);
+        },
+        static_cast<double>(rates[s]));
     const double size = std::sqrt(static_cast<double>(model->layout().segments[s].size));
-    EXPECT_NEAR(gains[s] * size, -slope, 0.02 * std::abs(slope) + 1e-7) << s;
+    EXPECT_NEAR(gains[s] * size, -slope, 1e-4 * std::abs(slope) + 1e-9) << s;
   }
 }
 
@@ -198,11 +194,8 @@ class TestTimeNorm : public testing::Test {
         engine(make_engine(EngineKind::native, spec)),
         trainer(*engine),
         data(federation.test(ClientId{0}, 0).data),
-        model(share(initialise(spec, Rng(5)))) {
-    std::vector<std::uint32_t> order(40);
-    std::iota(order.begin(), order.end(), 0U);
-    batch = assemble(data, order, engine->layout());
-  }
+        model(share(initialise(spec, Rng(5)))),
+        batch(test::first_samples(data, 40, engine->layout())) {}
   [[nodiscard]] std::size_t tensor(const std::string& name) const {
     const std::vector<Segment>& segments = model->layout().segments;
     return static_cast<std::size_t>(
