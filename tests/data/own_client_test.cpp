@@ -186,6 +186,23 @@ TEST_F(OwnClient, WordsOfATableAreNumberedWithAWarning) {
   refuses("must be given where only one class occurs, got only class well");
 }
 
+TEST_F(OwnClient, LargeInputsAreReadWithAWarning) {
+  describe("kind = \"csv\"\nfile = \"t.csv\"\nlabel_column = \"y\"\nclass_names = \"0, 1\"\ntest_fraction = 0.5\n");
+  const auto warned = [&](FolderRole role, const std::string& table) {
+    put("t.csv", table);
+    const test::Warnings warnings;
+    static_cast<void>(read_own_folder(folder_, role));
+    return warnings.text();
+  };
+  const std::string scaled = "age,pressure,y\n0.3,-1.2,0\n-0.8,1.1,1\n0.2,0.1,0\n0.3,0.4,1\n";
+  const std::string raw = "age,pressure,y\n6,120,0\n7,140,1\n6,120,0\n7,140,1\n";
+  const std::string expected = "its inputs are large (number 2 of a sample has the root mean square 130)";
+  EXPECT_EQ(warned(FolderRole::client, scaled), "");
+  EXPECT_NE(warned(FolderRole::client, raw).find(expected), std::string::npos);
+  EXPECT_NE(warned(FolderRole::visitor, raw).find(expected), std::string::npos);
+  EXPECT_EQ(warned(FolderRole::scenario, raw), "");  // [training] standardise brings them to scale
+}
+
 TEST_F(OwnClient, ClassNamesDiffer) {
   put_arrays({0, 1}, "class_names = \"a, b, a\"\n");
   refuses("dataset.class_names must differ, got \"a\" twice", ErrorCode::invalid_config);
