@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "feroma/core/options.h"
@@ -137,6 +139,43 @@ TEST(CliList, EveryListIsValidJsonWithNamesAndSources) {
       EXPECT_FALSE(row.value("name", "").empty()) << kind;
       EXPECT_FALSE(row.value("source", "").empty()) << kind << ": " << row;
     }
+  }
+}
+
+TEST(CliList, EverySystemOfThePaperIsListedWithItsCategoryAndPaper) {
+  const std::map<std::string, std::pair<std::string, std::string>> expected{
+      {"fedavg", {"global", "McMahan"}},
+      {"fedrc", {"clustered, soft", "Guo"}},
+      {"fedem", {"clustered, soft", "Marfoq"}},
+      {"fesem", {"clustered", "Xie"}},
+      {"cfl", {"clustered", "Sattler"}},
+      {"ifca", {"clustered", "Ghosh"}},
+      {"feddrift", {"clustered, drift", "Jothimurugesan"}},
+      {"pfedme", {"personalised", "Dinh"}},
+      {"apfl", {"personalised", "Deng"}},
+      {"atp", {"test-time adaptation", "Bao"}},
+      {"cola", {"test-time adaptation", "Chen"}},
+      {"fedproto", {"personalised", "Tan"}},
+      {"fedgps", {"global", "Yang"}},
+      {"foogd", {"global", "Liao"}},
+      {"shiftex", {"clustered, drift", "a reconstruction of Bhope"}},
+      {"fedprox", {"global", "Li"}},
+      {"scaffold", {"global", "Karimireddy"}},
+      {"fedadam", {"global", "Reddi"}},
+      {"fedyogi", {"global", "Reddi"}},
+      {"ditto", {"personalised", "Li"}},
+  };
+  std::map<std::string, std::pair<std::string, std::string>> listed;
+  const auto list = nlohmann::json::parse(feroma_cli("list algorithms --format json").output);
+  for (const auto& row : list) {
+    listed[row["name"]] = {row["about"], row["source"]};
+  }
+  for (const auto& [name, entry] : expected) {
+    EXPECT_EQ(listed[name].first, entry.first) << name;
+    EXPECT_TRUE(listed[name].second.starts_with(entry.second)) << name << ": " << listed[name].second;
+  }
+  for (const char* control : {"feroma", "fedavg-ft", "local", "centralised"}) {
+    EXPECT_TRUE(listed.contains(control)) << control;
   }
 }
 
