@@ -1,6 +1,7 @@
 #include "net/front_door.h"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 
 #include <filesystem>
@@ -178,7 +179,7 @@ TEST_F(Door, StrangersThatLeaveAreWrittenOf) {
 // ---- addresses ----
 
 TEST_F(Door, ListensWhereItIsTold) {
-  open(/*tls=*/false, "localhost:0");
+  open(/*tls=*/false, "127.0.0.1:0");
   EXPECT_GT(port(), 0);
   const RawConnection client(port());
   EXPECT_TRUE(eventually([&] { return let_in() == 1; }));
@@ -188,6 +189,17 @@ TEST_F(Door, ListensWhereItIsTold) {
     SCOPED_TRACE(bad);
     EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { FrontDoor(bad, limits, false); }), "an address must"));
   }
+}
+
+TEST_F(Door, ListensAtAName) {
+  addrinfo* found = nullptr;
+  if (::getaddrinfo("localhost", nullptr, nullptr, &found) != 0) {
+    GTEST_SKIP() << "this machine does not know localhost: addresses with names are NOT tested";
+  }
+  ::freeaddrinfo(found);
+  open(/*tls=*/false, "localhost:0");
+  const RawConnection client(port());
+  EXPECT_TRUE(eventually([&] { return let_in() == 1; }));
 }
 
 int connect_by_ipv6(int port) {
