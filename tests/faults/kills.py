@@ -1,5 +1,4 @@
 """F1: a server that is killed at every named point and at random times, and loses what it had not synced (F2 in part)."""
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -7,7 +6,7 @@ from federation import FEROMA, PRIVATE, SCAFFOLD, Federation
 
 # Points that a server passes only when it is started again, or when somebody asks for a model.
 ELSEWHERE = {"file.truncate": 3, "file.truncated": 3, "hub.visitor_asked": 2}
-# Points at the end of a federation: nothing can follow them but each other.
+# Points at the end of a federation: nothing can follow them.
 LATE = ("results.", "index.", "hub.goodbye_said")
 # What matters to a disk that forgets.
 ON_DISK = ("commit.", "journal.", "announce.", "round.committed", "file.", "folder.", "results.", "index.")
@@ -78,12 +77,14 @@ def play(context, name, kills, reference, **how):
 
 
 def batches(kills):
+    """Chains of kills for a federation each. One late kill ends a chain: a second might wait for what is done already."""
     early = [kill for kill in kills if not kill.late()]
     late = [kill for kill in kills if kill.late()]
-    chains = [early[i:i + KILLS_PER_CHAIN] for i in range(0, len(early), KILLS_PER_CHAIN)] or [[]]
-    for kill, chain in zip(late, itertools.cycle(chains)):
+    chains = [early[i:i + KILLS_PER_CHAIN] for i in range(0, len(early), KILLS_PER_CHAIN)]
+    chains += [[] for _ in range(len(late) - len(chains))]
+    for kill, chain in zip(late, chains):
         chain.append(kill)
-    return [chain for chain in chains if chain]
+    return chains
 
 
 def play_all(context, name, kills, reference, **how):
