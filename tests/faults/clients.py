@@ -10,9 +10,9 @@ RULES = {"clock": CLOCK, "quorum": 0.6, "min_clients": 6, "min_answers": 2, "gra
 
 
 def rounds_of(federation):
-    """The rounds in which each client's answers counted, as the server's table has them."""
+    """The rounds in which each client's answers counted, as the server's table has them; its last line may be half written."""
     rounds = {}
-    for line in (federation.state / "clients.csv").read_text().splitlines()[1:]:
+    for line in (federation.state / "clients.csv").read_text().rpartition("\n")[0].splitlines()[1:]:
         _, round_number, client, *_ = line.split(",")
         rounds.setdefault(int(client), []).append(int(round_number))
     return rounds
