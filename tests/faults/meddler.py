@@ -38,7 +38,10 @@ class Proxy(threading.Thread):
             now = time.monotonic()
             with self.lock:
                 readers = [self.listener] + [s for s, way in self.ways.items() if sum(len(b) for _, b in way[2]) < 4 * PIECE]
-            readable, _, _ = select.select(readers, [], [], 0.005)
+            try:
+                readable, _, _ = select.select(readers, [], [], 0.005)
+            except (OSError, ValueError):  # another thread cut one of them meanwhile
+                continue
             for ready in readable:
                 self.accept() if ready is self.listener else self.read(ready)
             with self.lock:
