@@ -72,7 +72,18 @@ void write_figures(const std::vector<Figure>& figures, const ReportArguments& ar
   }
 }
 
-std::vector<std::string> write_files(const Study& study, const std::vector<PublishedFigure>& published,
+/// The runs that are drawn; what cannot be is said, and noted in the study, where the report goes on without it.
+std::vector<RunData> runs_to_draw(Study& study, const ReportArguments& arguments) {
+  std::vector<std::string> damaged;
+  std::vector<RunData> runs = drawn_runs(study, arguments.runs, arguments.keep_going ? &damaged : nullptr);
+  for (const std::string& note : damaged) {
+    log::warning("{}", note);
+    study.notes.push_back(note);
+  }
+  return runs;
+}
+
+std::vector<std::string> write_files(Study& study, const std::vector<PublishedFigure>& published,
                                      const ReportArguments& arguments) {
   std::vector<std::string> written;
   const auto write = [&written](const std::string& path, const std::string& text) {
@@ -88,7 +99,7 @@ std::vector<std::string> write_files(const Study& study, const std::vector<Publi
   if (arguments.html.empty() && arguments.svg.empty() && arguments.png.empty()) {
     return written;
   }
-  const std::vector<RunData> runs = drawn_runs(study, arguments.runs);
+  const std::vector<RunData> runs = runs_to_draw(study, arguments);
   if (!arguments.html.empty()) {
     const std::string title = std::filesystem::path(arguments.html).stem().string();
     write(arguments.html, study_html(study, published, runs, title));
@@ -117,7 +128,7 @@ void report(const ReportArguments& arguments) {
   const std::vector<std::filesystem::path> folders(arguments.folders.begin(), arguments.folders.end());
   StudyOptions options = arguments.study;
   options.against_paper = !arguments.against.empty();
-  const Study study = make_study(find_runs(folders, arguments.keep_going), options, published);
+  Study study = make_study(find_runs(folders, arguments.keep_going), options, published);
   for (const std::string& note : study.notes) {
     log::warning("{}", note);
   }
@@ -138,7 +149,9 @@ void add_report_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "Tables and figures of one or many runs, beside the paper's");
   const auto arguments = std::make_shared<ReportArguments>();
   command
-      ->add_option("DIR", arguments->folders, "Run directories, or folders that hold some, at most three levels down")
+      ->add_option("DIR", arguments->folders,
+                   "Run directories, or folders that hold some, at most three levels down; a sweep's results.db is its "
+                   "folder")
       ->option_text("...");
   command->add_option("--against", arguments->against, "Every table of the paper that has a figure of these runs")
       ->check(CLI::IsMember({"paper"}))

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "feroma/report/statistics.h"
+#include "report/paper_filler.h"
+#include "report/run_keys.h"
 
 namespace feroma::detail {
 namespace {
@@ -15,49 +17,72 @@ constexpr double kBytesPerFloat = 4;
 constexpr double kKilo = 1000;
 constexpr double kKilobytesPerSecond = 20'000;  // the paper's 20 MB/s
 
-/// Mean kilobytes per client and round of every label whose runs fit, up and down.
-using Traffic = std::map<std::string, std::pair<std::vector<double>, std::vector<double>>>;
+/// Kilobytes per client and round in one setting, one value per seed.
+struct Seeds {
+  const RunEntry* run = nullptr;  ///< one of those behind them
+  std::vector<double> up;
+  std::vector<double> down;
+};
+/// By setting.
+using Traffic = std::map<std::string, Seeds>;
 
-Traffic measured(const CostModel& model, const std::string& algorithm, const RunSet& set,
-                 const std::vector<OurResult>& results) {
-  Traffic traffic;
-  const auto is = [](const RunEntry& run, const char* key, std::string_view value) {
-    const auto found = run.config.find(key);
-    return found != run.config.end() && plain_text(found->second.value) == value;
-  };
+/// Digits have three channels, as in the paper's model, only where they are tinted.
+bool has_paper_inputs(const CostModel& model, const RunEntry& run) {
+  const std::string shift = text_of(run, "scenario.shift");
+  const bool tinted = (shift == "covariate" || shift == "concept_feature") && text_of(run, "scenario.level") != "low";
+  return tinted || model.dataset != "mnist";
+}
+
+/// What every label sent and received whose runs fit. Variants of a preset and noised profiles have other sizes.
+std::map<std::string, Traffic> measured(const CostModel& model, const std::string& algorithm, const RunSet& set,
+                                        const std::vector<OurResult>& results) {
+  std::map<std::string, Traffic> traffic;
   for (const OurResult& result : results) {
     const RunEntry& run = set.runs[result.run];
-    // Digits have three channels, as in the paper's model, only where they are tinted.
-    const bool tinted = (is(run, "scenario.shift", "covariate") || is(run, "scenario.shift", "concept_feature")) &&
-                        !is(run, "scenario.level", "low");
-    if (result.result.algorithm == algorithm && !result.result.not_applicable && !model.model.empty() &&
-        is(run, "training.model", model.model) && is(run, "scenario.dataset", model.dataset) &&
-        (tinted || model.dataset != "mnist")) {
-      traffic[result.label].first.push_back(result.result.bytes_up_per_client_round / kKilo);
-      traffic[result.label].second.push_back(result.result.bytes_down_per_client_round / kKilo);
+    if (result.result.algorithm == algorithm && !result.result.not_applicable && result.altered.empty() &&
+        !model.model.empty() && text_of(run, "training.model") == model.model &&
+        text_of(run, "scenario.dataset") == model.dataset && privacy_mode(run) == "off" &&
+        has_paper_inputs(model, run)) {
+      Seeds& seeds = traffic[result.label][result.setting];
+      seeds.run = &run;
+      seeds.up.push_back(result.result.bytes_up_per_client_round / kKilo);
+      seeds.down.push_back(result.result.bytes_down_per_client_round / kKilo);
     }
   }
   return traffic;
 }
 
-PaperValue value_of(const PublishedFigure* figure, const std::vector<double>& values) {
+PaperValue published_value(const PublishedFigure* figure) {
   PaperValue value;
   value.figure = figure;
   if (figure != nullptr) {
     value.published = figure->mean;
   }
-  if (const std::optional<MeanDeviation> spread = mean_and_deviation(values)) {
-    value.ours = spread->mean;
-    value.ours_std = spread->deviation;
-    value.seeds = spread->count;
-    value.cells_found = 1;
+  return value;
+}
+
+/// A mean over settings, so that the spread and the number of seeds are those over seeds.
+PaperValue measured_value(const PublishedFigure* figure, const Traffic& traffic, std::vector<double> Seeds::*way) {
+  std::vector<MeanDeviation> spreads;
+  Origin origin;
+  for (const auto& [setting, seeds] : traffic) {
+    spreads.push_back(*mean_and_deviation(seeds.*way));
+    origin.add(*seeds.run, /*leveled=*/true);
   }
+  PaperValue value = mean_over_cells(spreads, published_value(figure));
+  origin.write_to(value);
+  return value;
+}
+
+/// What is computed and not measured is no result of ours.
+PaperValue computed_value(const PublishedFigure* figure, double computed) {
+  PaperValue value = mean_over_cells({{computed, std::nullopt, 1}}, published_value(figure));
+  value.comparable = false;
   return value;
 }
 
 PaperRow row_of(const CostModel& model, const std::string& method, const std::string& label,
-                const std::vector<PublishedFigure>& published, const std::vector<double>& up,
-                const std::vector<double>& down) {
+                const std::vector<PublishedFigure>& published, const Traffic& traffic) {
   const auto find = [&](std::string_view metric) -> const PublishedFigure* {
     const auto found = std::find_if(published.begin(), published.end(), [&](const PublishedFigure& figure) {
       return figure.table == "comm_cost" && figure.variant == model.variant && figure.method == method &&
@@ -68,14 +93,12 @@ PaperRow row_of(const CostModel& model, const std::string& method, const std::st
   const PublishedFigure* bytes = find("kilobytes_per_client_round");
   const std::int64_t floats = method == "Feroma" ? model.profile_floats : 0;
   const double analytic = kBytesPerFloat * static_cast<double>(model.numbers + floats) / kKilo;
-  // What is computed and not measured is no result of ours, and the paper's seconds are those of another bandwidth.
-  PaperValue computed = value_of(bytes, {analytic});
-  PaperValue seconds = value_of(find("seconds_as_printed"), {analytic / kKilobytesPerSecond});
-  computed.comparable = false;
-  seconds.comparable = false;
-  return {fmt::format("{} {}", model.variant, method),
-          label,
-          {value_of(bytes, up), value_of(bytes, down), std::move(computed), std::move(seconds)}};
+  const PublishedFigure* beside = model.model.empty() ? nullptr : bytes;  // who is not run cannot be measured
+  return {
+      fmt::format("{} {}", model.variant, method),
+      label,
+      {measured_value(beside, traffic, &Seeds::up), measured_value(beside, traffic, &Seeds::down),
+       computed_value(bytes, analytic), computed_value(find("seconds_as_printed"), analytic / kKilobytesPerSecond)}};
 }
 
 }  // namespace
@@ -98,19 +121,20 @@ void fill_cost_table(const std::vector<PublishedFigure>& published, const RunSet
   for (const CostModel& model : cost_models()) {
     for (const auto& [method, algorithm] :
          {std::pair<std::string, std::string>{"FedAvg", "fedavg"}, {"Feroma", "feroma"}}) {
-      const Traffic traffic = measured(model, algorithm, set, results);
-      for (const auto& [label, kilobytes] : traffic) {
-        table.rows.push_back(row_of(model, method, label, published, kilobytes.first, kilobytes.second));
+      const std::map<std::string, Traffic> labels = measured(model, algorithm, set, results);
+      for (const auto& [label, traffic] : labels) {
+        table.rows.push_back(row_of(model, method, label, published, traffic));
       }
-      if (traffic.empty()) {
-        table.rows.push_back(row_of(model, method, "", published, {}, {}));
+      if (labels.empty()) {
+        table.rows.push_back(row_of(model, method, "", published, {}));
       }
     }
   }
   table.notes = {
       "analytic: 4 bytes for each number of the model and of the paper's profile (220 for 10 classes, 2020 for 100); "
       "ViT-B/16 is not run here, its row is analytic",
-      "measured: runs on tinted digits (P(X) and P(X|Y), medium and high), whose model is the paper's",
+      "measured: runs without privacy on tinted digits (P(X) and P(X|Y), medium and high), whose model is the paper's",
+      "measured is a mean over settings; ± is the root of the mean squared spread over their seeds",
       "ResNet-9 for 100 classes has 6.78 million parameters; the paper states 1.65 million",
       "the paper's seconds are those of 0.5 MB/s, not of the 20 MB/s it states",
       "differences are taken of measured bytes alone"};

@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "feroma/core/error.h"
 #include "report/bar_chart.h"
 #include "report/chart_style.h"
 #include "report/file_stem.h"
@@ -37,8 +40,14 @@ void number_names(std::vector<Figure>& figures) {
   }
 }
 
+/// A run folder, and which of its algorithms are drawn: the label in the run, and the one that tells it from others.
+struct DrawnFolder {
+  std::filesystem::path folder;
+  std::map<std::string, std::string> labels;
+};
+
 /// The run with the least seed of each label of a setting: cells of a sweep hold one algorithm each.
-std::vector<std::filesystem::path> first_runs(const Study& study, const ResultGroup& group) {
+std::vector<DrawnFolder> first_runs(const Study& study, const ResultGroup& group) {
   std::map<std::string, const OurResult*> first;
   for (const OurResult& result : study.results) {
     if (result.setting == group.setting) {
@@ -46,35 +55,68 @@ std::vector<std::filesystem::path> first_runs(const Study& study, const ResultGr
       known = known == nullptr || result.result.seed < known->result.seed ? &result : known;
     }
   }
-  std::vector<std::filesystem::path> folders;
+  std::vector<DrawnFolder> folders;
   for (const auto& [label, result] : first) {
     const std::filesystem::path& folder = study.set.runs[result->run].folder;
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
-      folders.push_back(folder);
+    auto place = std::find_if(folders.begin(), folders.end(),
+                              [&folder](const DrawnFolder& drawn) { return drawn.folder == folder; });
+    if (place == folders.end()) {
+      place = folders.insert(place, DrawnFolder{folder, {}});
     }
+    place->labels[result->result.label] = label;
   }
   return folders;
 }
 
-/// The algorithms of several runs of one setting, those that mix first: they have the most to show.
-RunData joined_run(const std::vector<std::filesystem::path>& folders) {
-  std::vector<RunData> runs;
-  for (const std::filesystem::path& folder : folders) {
-    runs.push_back(load_run(folder));
+/// The algorithms of a run that are drawn, by the names that tell them apart.
+RunData load_drawn(const DrawnFolder& drawn) {
+  RunData run = load_run(drawn.folder);
+  std::erase_if(run.algorithms,
+                [&drawn](const AlgorithmRun& algorithm) { return !drawn.labels.contains(algorithm.label); });
+  for (AlgorithmRun& algorithm : run.algorithms) {
+    algorithm.label = drawn.labels.at(algorithm.label);
   }
+  return run;
+}
+
+/// Reads what the figures of a run will read, so that damage is known before anything is drawn.
+void read_ahead(const RunData& run) {
+  for (const AlgorithmRun& algorithm : run.algorithms) {
+    for (const MixingFile& mixing : algorithm.mixing) {
+      (void)read_mixing(mixing);
+    }
+    (void)detail::profile_map(algorithm);
+  }
+}
+
+/// The runs of a setting that can be read; of the others a line in `damaged`, or the error where it is null.
+std::vector<RunData> load_all(const std::vector<DrawnFolder>& folders, std::vector<std::string>* damaged) {
+  std::vector<RunData> runs;
+  for (const DrawnFolder& drawn : folders) {
+    if (damaged == nullptr) {
+      runs.push_back(load_drawn(drawn));
+      continue;
+    }
+    try {
+      RunData run = load_drawn(drawn);
+      read_ahead(run);
+      runs.push_back(std::move(run));
+    } catch (const Error& error) {
+      damaged->push_back(fmt::format("{}: is not drawn: {}", drawn.folder.string(), error.what()));
+    }
+  }
+  return runs;
+}
+
+/// The algorithms of several runs of one setting, those that mix first: they have the most to show.
+RunData joined_run(std::vector<RunData> runs) {
   const auto mixes = [](const AlgorithmRun& algorithm) { return !algorithm.mixing.empty(); };
   std::stable_partition(runs.begin(), runs.end(), [&mixes](const RunData& run) {
     return std::any_of(run.algorithms.begin(), run.algorithms.end(), mixes);
   });
   RunData joined = std::move(runs.front());
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    for (AlgorithmRun& algorithm : runs[i].algorithms) {
-      const bool known = std::any_of(joined.algorithms.begin(), joined.algorithms.end(),
-                                     [&](const AlgorithmRun& other) { return other.label == algorithm.label; });
-      if (!known) {
-        joined.algorithms.push_back(std::move(algorithm));
-      }
-    }
+    std::move(runs[i].algorithms.begin(), runs[i].algorithms.end(), std::back_inserter(joined.algorithms));
   }
   std::stable_partition(joined.algorithms.begin(), joined.algorithms.end(), mixes);
   return joined;
@@ -161,20 +203,27 @@ std::vector<Figure> run_figures(const RunData& run) {
         "The stronger a cell, the more of the column's model went into the row's; clients are sorted by true "
         "distribution.",
         detail::mixing_rounds_svg(algorithm));
+    const std::size_t shown = detail::mixing_client_rounds(algorithm).size();
+    const std::size_t rounds = algorithm.mixing.size();
     add(figures, fmt::format("{} mixing clients {}", run.name, algorithm.label),
         "Mixing of " + algorithm.label + " by client",
-        "Whose models each client took, round by round: a row is a source, a column a round.",
+        "Whose models each client took, round by round: a row is a source, a column a round." +
+            (shown < rounds ? fmt::format(" Drawn are {} of {} rounds, evenly.", shown, rounds) : std::string()),
         detail::mixing_clients_svg(algorithm));
   }
   number_names(figures);
   return figures;
 }
 
-std::vector<RunData> drawn_runs(const Study& study, std::size_t most) {
+std::vector<RunData> drawn_runs(const Study& study, std::size_t most, std::vector<std::string>* damaged) {
   std::vector<RunData> runs;
   for (std::size_t i = 0; i < study.groups.size() && runs.size() < most; ++i) {
     const ResultGroup& group = study.groups[i];
-    runs.push_back(joined_run(first_runs(study, group)));
+    std::vector<RunData> loaded = load_all(first_runs(study, group), damaged);
+    if (loaded.empty()) {
+      continue;
+    }
+    runs.push_back(joined_run(std::move(loaded)));
     // A cell of a sweep is named after its hash; people know it by its setting.
     runs.back().name = group.name;
     runs.back().title = group.title;

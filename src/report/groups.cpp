@@ -18,6 +18,8 @@ namespace {
 
 using Value = std::optional<double>;
 
+constexpr double kKilo = 1000;
+
 struct ColumnRule {
   GroupColumn column;
   std::function<Value(const ResultRecord&)> get;
@@ -31,10 +33,10 @@ const std::vector<ColumnRule>& rules() {
       {{"accuracy_known", "known %", true, 2}, [](const ResultRecord& r) { return r.accuracy_known; }},
       {{"accuracy_few_label", "few labels %", true, 2}, [](const ResultRecord& r) { return r.accuracy_few_label; }},
       {{"seconds_total", "seconds", false, 1}, [](const ResultRecord& r) -> Value { return r.seconds_total; }},
-      {{"bytes_up_per_client_round", "kB up", false, 1},
-       [](const ResultRecord& r) -> Value { return r.bytes_up_per_client_round / 1000; }},
-      {{"bytes_down_per_client_round", "kB down", false, 1},
-       [](const ResultRecord& r) -> Value { return r.bytes_down_per_client_round / 1000; }},
+      {{"bytes_up_per_client_round", "kB up", false, 1, kKilo},
+       [](const ResultRecord& r) -> Value { return r.bytes_up_per_client_round; }},
+      {{"bytes_down_per_client_round", "kB down", false, 1, kKilo},
+       [](const ResultRecord& r) -> Value { return r.bytes_down_per_client_round; }},
       {{"epsilon", "epsilon", false, 2}, [](const ResultRecord& r) { return r.epsilon; }},
   };
   return kRules;
@@ -61,7 +63,7 @@ GroupRow row_of(const std::string& label, const std::vector<const ResultRecord*>
     for (const ResultRecord* result : results) {
       const Value value = rule.get(*result);
       if (value && std::isfinite(*value)) {
-        values.push_back(*value);
+        values.push_back(*value / rule.column.unit);
       }
     }
     row.values.push_back(mean_and_deviation(values));
@@ -214,6 +216,15 @@ const std::vector<GroupColumn>& group_columns() {
     return columns;
   }();
   return kColumns;
+}
+
+MeanDeviation in_own_unit(const GroupColumn& column, const MeanDeviation& shown) {
+  MeanDeviation value = shown;
+  value.mean *= column.unit;
+  if (value.deviation) {
+    *value.deviation *= column.unit;
+  }
+  return value;
 }
 
 std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurResult>& results) {

@@ -19,7 +19,7 @@ constexpr double kWidth = 560;
 constexpr double kGap = 14;
 constexpr double kStrip = 4;
 constexpr double kLeast = 0.004;            // weights below it would not be seen
-constexpr std::size_t kMostCells = 40'000;  // of a panel; beyond it the page's own map is the one to look at
+constexpr std::size_t kMostCells = 40'000;  // of a figure; beyond it the page's own map is the one to look at
 
 /// The root makes small weights visible.
 std::string cell_svg(double x, double y, double width, double height, double weight) {
@@ -100,19 +100,36 @@ std::vector<std::size_t> chosen(std::size_t count, std::size_t most) {
   return places;
 }
 
-/// What each receiver took from each source, round by round.
-using OverRounds = std::map<std::uint32_t, std::map<int, std::map<std::uint32_t, double>>>;
+/// At most `most` of `count` items, at least two, evenly and with the first and the last.
+std::vector<std::size_t> chosen_with_ends(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> places;
+  const std::size_t shown = std::min(count, std::max<std::size_t>(most, 2));
+  for (std::size_t i = 0; i < shown; ++i) {
+    places.push_back(shown == 1 ? 0 : i * (count - 1) / (shown - 1));
+  }
+  return places;
+}
 
-OverRounds over_rounds(const AlgorithmRun& algorithm) {
-  OverRounds all;
+/// The cells of the largest of the rounds.
+std::size_t largest_panel(const AlgorithmRun& algorithm) {
+  std::size_t most = 0;
   for (const MixingFile& mixing : algorithm.mixing) {
-    if (mixing.receivers.size() * mixing.sources.size() > kMostCells) {
-      return {};
-    }
+    most = std::max(most, mixing.receivers.size() * mixing.sources.size());
+  }
+  return most;
+}
+
+/// What each receiver took from each source, by the place of the round in AlgorithmRun::mixing.
+using OverRounds = std::map<std::uint32_t, std::map<std::size_t, std::map<std::uint32_t, double>>>;
+
+OverRounds over_rounds(const AlgorithmRun& algorithm, const std::vector<std::size_t>& places) {
+  OverRounds all;
+  for (const std::size_t place : places) {
+    const MixingFile& mixing = algorithm.mixing[place];
     const std::vector<double> weights = read_mixing(mixing);
     for (std::size_t r = 0; r < mixing.receivers.size() && r < kMixingClients; ++r) {
       for (std::size_t c = 0; c < mixing.sources.size(); ++c) {
-        all[mixing.receivers[r]][mixing.round][mixing.sources[c]] = weights[r * mixing.sources.size() + c];
+        all[mixing.receivers[r]][place][mixing.sources[c]] = weights[r * mixing.sources.size() + c];
       }
     }
   }
@@ -125,15 +142,14 @@ OverRounds over_rounds(const AlgorithmRun& algorithm) {
 }  // namespace
 
 std::string mixing_rounds_svg(const AlgorithmRun& algorithm) {
-  const auto too_large = [](const MixingFile& mixing) {
-    return mixing.receivers.size() * mixing.sources.size() > kMostCells;
-  };
-  if (algorithm.mixing.empty() || std::any_of(algorithm.mixing.begin(), algorithm.mixing.end(), too_large)) {
+  const std::size_t largest = largest_panel(algorithm);
+  if (largest == 0 || largest > kMostCells) {
     return "";
   }
   constexpr double kPanels = 3;
   constexpr double kSize = (kWidth - (kPanels - 1) * kGap) / kPanels;
-  const std::vector<std::size_t> places = chosen(algorithm.mixing.size(), kMixingRounds);
+  const std::vector<std::size_t> places =
+      chosen(algorithm.mixing.size(), std::min(kMixingRounds, kMostCells / largest));
   std::string panels;
   double bottom = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -152,18 +168,37 @@ std::string mixing_rounds_svg(const AlgorithmRun& algorithm) {
                      bottom + 18);
 }
 
+std::vector<std::size_t> mixing_client_rounds(const AlgorithmRun& algorithm) {
+  if (largest_panel(algorithm) > kMostCells) {
+    return {};
+  }
+  std::size_t most = 1;
+  for (const MixingFile& mixing : algorithm.mixing) {
+    most = std::max(most, std::min(mixing.receivers.size(), kMixingClients) * mixing.sources.size());
+  }
+  return chosen_with_ends(algorithm.mixing.size(), kMostCells / most);
+}
+
 std::string mixing_clients_svg(const AlgorithmRun& algorithm) {
-  const OverRounds all = over_rounds(algorithm);
+  const std::vector<std::size_t> places = mixing_client_rounds(algorithm);
+  const OverRounds all = over_rounds(algorithm, places);
   if (all.empty()) {
     return "";
   }
   constexpr double kAcross = 4;
   constexpr double kSize = (kWidth - (kAcross - 1) * kGap) / kAcross;
   const int first = algorithm.mixing.front().round;
-  const double rounds = algorithm.mixing.back().round - first + 1;
+  const int last = algorithm.mixing.back().round;
+  const bool whole = places.size() == algorithm.mixing.size();
+  // A round without mixing leaves a gap; of chosen rounds one stands beside the next.
+  std::map<std::size_t, double> columns;
+  for (const std::size_t place : places) {
+    columns.emplace(place, whole ? algorithm.mixing[place].round - first : static_cast<double>(columns.size()));
+  }
+  const double width = kSize / (whole ? last - first + 1 : static_cast<double>(places.size()));
   std::map<std::uint32_t, std::size_t> sources;
-  for (const MixingFile& mixing : algorithm.mixing) {
-    for (const std::uint32_t source : mixing.sources) {
+  for (const std::size_t place : places) {
+    for (const std::uint32_t source : algorithm.mixing[place].sources) {
       sources.emplace(source, 0);
     }
   }
@@ -180,23 +215,23 @@ std::string mixing_clients_svg(const AlgorithmRun& algorithm) {
     const double y = 20 + static_cast<double>(i / 4) * (kSize + 26);
     panels += fmt::format(R"(<text class="head" x="{:.1f}" y="{:.1f}">client {}</text>)", x, y - 5, receiver);
     panels += empty_svg(x, y, kSize, kSize);
-    for (const auto& [round, weights] : by_round) {
+    for (const auto& [place, weights] : by_round) {
       for (const auto& [source, weight] : weights) {
-        panels += cell_svg(x + (round - first) * kSize / rounds, y + static_cast<double>(sources.at(source)) * height,
-                           kSize / rounds, height, weight);
+        panels += cell_svg(x + columns.at(place) * width, y + static_cast<double>(sources.at(source)) * height, width,
+                           height, weight);
       }
     }
     bottom = y + kSize;
     ++i;
   }
-  return open_svg(
-             kWidth, bottom + 24,
-             fmt::format("Whose models each client of {} took, round by round: sources down, rounds {} to {} across",
-                         algorithm.label, first, algorithm.mixing.back().round)) +
+  const std::string across =
+      fmt::format("{}rounds {} to {}", whole ? "" : fmt::format("{} of the ", places.size()), first, last);
+  return open_svg(kWidth, bottom + 24,
+                  fmt::format("Whose models each client of {} took, round by round: sources down, {} across",
+                              algorithm.label, across)) +
          panels +
-         fmt::format(
-             R"(<text class="strong" x="2" y="{:.1f}">rows: source clients, columns: rounds {} to {}</text></svg>)",
-             bottom + 18, first, algorithm.mixing.back().round);
+         fmt::format(R"(<text class="strong" x="2" y="{:.1f}">rows: source clients, columns: {}</text></svg>)",
+                     bottom + 18, across);
 }
 
 }  // namespace feroma::detail

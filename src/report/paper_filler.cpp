@@ -5,20 +5,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "report/run_keys.h"
 
 namespace feroma::detail {
 namespace {
 
-/// Of several settings that fit a cell, the one with the most seeds.
-const std::vector<double>& fullest(const std::map<std::string, std::vector<double>>& settings) {
-  return std::max_element(settings.begin(), settings.end(),
-                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })
-      ->second;
+std::string common(const std::set<std::string>& values) {
+  return values.empty() ? "" : values.size() == 1 ? *values.begin() : "all";
 }
 
-/// A mean over cells stands only where all of them are there; its spread is taken as the paper does, the root of the
-/// mean squared spread of the cells.
-PaperValue mean_of(const std::vector<MeanDeviation>& found, PaperValue value) {
+}  // namespace
+
+PaperValue mean_over_cells(const std::vector<MeanDeviation>& found, PaperValue value) {
   value.cells_found = found.size();
   value.seeds = std::numeric_limits<std::size_t>::max();
   double sum = 0;
@@ -42,23 +42,47 @@ PaperValue mean_of(const std::vector<MeanDeviation>& found, PaperValue value) {
   return value;
 }
 
-}  // namespace
+void Origin::add(const RunEntry& run, bool leveled) {
+  datasets_.insert(text_of(run, "scenario.dataset"));
+  drifts_.insert(drift_of(run));
+  if (leveled) {
+    levels_.insert(text_of(run, "scenario.level"));
+  }
+}
+
+void Origin::write_to(PaperValue& value) const {
+  value.our_dataset = common(datasets_);
+  value.our_level = common(levels_);
+  value.our_drift = common(drifts_);
+}
+
+const Filler::Seeds& Filler::fullest(const SeedsBySetting& settings) {
+  return std::max_element(settings.begin(), settings.end(),
+                          [](const auto& a, const auto& b) { return a.second.values.size() < b.second.values.size(); })
+      ->second;
+}
 
 std::map<std::string, PaperValue> Filler::fill(const std::vector<PaperCell>& cells, const PaperValue& beside) {
-  std::map<std::string, std::vector<MeanDeviation>> spreads;
+  std::map<std::string, std::pair<std::vector<MeanDeviation>, Origin>> labels;
   for (const PaperCell& cell : cells) {
+    const bool leveled = std::any_of(cell.run.begin(), cell.run.end(),
+                                     [](const Condition& condition) { return condition.key == "scenario.level"; });
     for (const auto& [label, settings] : find(cell)) {
       several_ = several_ || settings.size() > 1;
-      const std::optional<MeanDeviation> spread = mean_and_deviation(fullest(settings));
-      spreads[label];
-      if (spread) {
-        spreads[label].push_back(*spread);
+      const Seeds& seeds = fullest(settings);
+      auto& [spreads, origin] = labels[label];
+      if (const std::optional<MeanDeviation> spread = mean_and_deviation(seeds.values)) {
+        spreads.push_back(*spread);
+        origin.add(*seeds.run, leveled);
       }
     }
   }
   std::map<std::string, PaperValue> values;
-  for (const auto& [label, found] : spreads) {
-    values[label] = mean_of(found, beside);
+  for (const auto& [label, found] : labels) {
+    PaperValue& value = values[label] = mean_over_cells(found.first, beside);
+    if (value.ours) {
+      found.second.write_to(value);
+    }
   }
   return values;
 }
@@ -103,9 +127,10 @@ Filler::Found Filler::find(const PaperCell& cell) {
     if (!cell.remark.empty()) {
       label += fmt::format(" [{}]", cell.remark);
     }
-    std::vector<double>& values = found[label][result.setting];
+    Seeds& seeds = found[label][result.setting];
+    seeds.run = &run;
     if (const std::optional<double> value = pick(cell.figure, result.result)) {
-      values.push_back(*value);
+      seeds.values.push_back(*value);
     }
   }
   return found;

@@ -11,6 +11,23 @@
 
 namespace feroma::detail {
 
+/// A mean over cells, put into `value`: it stands only where as many are there as `value` needs. Its spread is taken as
+/// the paper does, the root of the mean squared spread of the cells; its seeds are the fewest of a cell.
+[[nodiscard]] PaperValue mean_over_cells(const std::vector<MeanDeviation>& cells, PaperValue value);
+
+/// Which experiments of ours are behind a figure.
+class Origin {
+ public:
+  /// `leveled` where the run's level means something.
+  void add(const RunEntry& run, bool leveled);
+  void write_to(PaperValue& value) const;
+
+ private:
+  std::set<std::string> datasets_;
+  std::set<std::string> levels_;
+  std::set<std::string> drifts_;
+};
+
 /// Finds our values for cells of the paper's tables, and keeps what there is to say about the search.
 class Filler {
  public:
@@ -28,10 +45,18 @@ class Filler {
   [[nodiscard]] const std::set<std::string>& variants() const { return variants_; }
 
  private:
-  /// Figures of a cell, by label and setting: one value per seed.
-  using Found = std::map<std::string, std::map<std::string, std::vector<double>>>;
+  /// Figures of a cell in one setting: one value per seed.
+  struct Seeds {
+    const RunEntry* run = nullptr;  ///< one of those behind them
+    std::vector<double> values;
+  };
+  using SeedsBySetting = std::map<std::string, Seeds>;
+  /// By label.
+  using Found = std::map<std::string, SeedsBySetting>;
 
   Found find(const PaperCell& cell);
+  /// Of several settings that fit a cell, the one with the most seeds.
+  static const Seeds& fullest(const SeedsBySetting& settings);
 
   const RunSet& set_;
   const std::vector<OurResult>& results_;

@@ -55,15 +55,40 @@ constexpr std::array<std::pair<std::string_view, Pair>, 4> kDistances{{{"E.C.", 
                                                                        {"C.E.", {"cosine", "euclidean"}},
                                                                        {"C.C.", {"cosine", "cosine"}}}};
 
-/// What every experiment of the paper has in common, unless its table says otherwise.
-constexpr std::array<Pair, 12> kCommon{{{"scenario.participation", "1"},
+/// What every experiment of the paper has in common, unless its table says otherwise: sizes and numbers of
+/// distributions are those of the level, clients move through them as the paper's generator has it, all of them are
+/// there all the time.
+constexpr std::array<Pair, 35> kCommon{{{"scenario.participation", "1"},
                                         {"scenario.few_labels", "20"},
                                         {"scenario.samples_per_client", "0"},
                                         {"scenario.samples_per_stage", "0"},
                                         {"scenario.first_classes", "0"},
                                         {"scenario.test_clients", "0"},
+                                        {"scenario.rotations", "0"},
+                                        {"scenario.colours", "0"},
+                                        {"scenario.bank", "0"},
+                                        {"scenario.classes_per_entry", "0"},
+                                        {"scenario.swapped_classes", "0"},
+                                        {"scenario.perm_bank", "0"},
+                                        {"scenario.skew_min", "0"},
+                                        {"scenario.skew_max", "0"},
+                                        {"scenario.label_skew_min", "0"},
+                                        {"scenario.label_skew_max", "0"},
+                                        {"scenario.domain_factors", "0"},
+                                        {"scenario.test_rule", "auto"},
+                                        {"scenario.strict", "false"},
+                                        {"scenario.in_turn", "false"},
+                                        {"scenario.force_change", "false"},
+                                        {"scenario.continual", "false"},
+                                        {"scenario.max_distributions", "0"},
+                                        {"scenario.random_lockers", "false"},
                                         {"attack.kind", "none"},
+                                        {"membership.initial", "0"},
                                         {"membership.test_only", "0"},
+                                        {"membership.arrival_rate", "0"},
+                                        {"membership.departure_rate", "0"},
+                                        {"membership.return_rate", "0"},
+                                        {"membership.events", ""},
                                         {"training.local_epochs", "2"},
                                         {"training.batch_size", "64"},
                                         {"training.learning_rate", "0.005"},
@@ -74,6 +99,15 @@ constexpr std::string_view kPaperMode = "paper";
 
 /// Datasets on which all of the paper's experiments have LeNet-5; of the others it does not say, or has another.
 constexpr std::array<std::string_view, 3> kLeNetData{"MNIST", "FMNIST", "CIFAR-10"};
+
+/// Whether inputs are standardised in our experiments on a dataset (docs/decisions/008-standardise.md); of the others
+/// we have none.
+constexpr std::string_view kStandardise = "training.standardise";
+constexpr std::array<Pair, 4> kStandardised{
+    {{"MNIST", "false"}, {"FMNIST", "false"}, {"CIFAR-10", "true"}, {"UCI-HAR", "false"}}};
+
+/// Up to so many clients the paper's text and its code repeat samples alike; beyond it the text has less for each.
+constexpr double kSameScale = 20;
 
 // ---- End of the map ----
 
@@ -176,6 +210,21 @@ Pick pick_for(const PublishedFigure& figure, std::string_view shift) {
   return by_labels ? Pick::few_label : Pick::known;
 }
 
+/// How training data are made and given to the model.
+void add_data(const PublishedFigure& figure, const std::string& clients, PaperCell& cell) {
+  const bool same = number(clients).value_or(kSameScale) <= kSameScale;
+  cell.run.push_back(same ? Condition{"scenario.scale_rule", "none", Condition::Rule::differs}
+                          : Condition{"scenario.scale_rule", "paper"});
+  if (std::find(kLeNetData.begin(), kLeNetData.end(), figure.dataset) != kLeNetData.end()) {
+    cell.run.push_back({"training.model", "lenet5"});
+  }
+  for (const auto& [dataset, standardised] : kStandardised) {
+    if (dataset == figure.dataset) {
+      cell.run.push_back({std::string(kStandardise), std::string(standardised)});
+    }
+  }
+}
+
 PaperCell cell_of(const PublishedFigure& figure, std::string_view shift, std::string_view level,
                   std::string_view drift) {
   PaperCell cell;
@@ -196,15 +245,14 @@ PaperCell cell_of(const PublishedFigure& figure, std::string_view shift, std::st
     cell.run.push_back(exactly("scenario.drifts", drift.substr(0, drift.find('/'))));
     cell.run.push_back(exactly("scenario.rounds", drift.substr(drift.find('/') + 1)));
   }
+  const std::string clients = !figure.clients.empty() ? figure.clients : series ? "10" : "20";
   if (!natural) {  // the paper does not say with how many clients it ran natural shifts
-    cell.run.push_back(exactly("scenario.clients", !figure.clients.empty() ? figure.clients : series ? "10" : "20"));
+    cell.run.push_back(exactly("scenario.clients", clients));
   }
   for (const auto& [key, value] : kCommon) {
     cell.run.push_back({std::string(key), std::string(value)});
   }
-  if (std::find(kLeNetData.begin(), kLeNetData.end(), figure.dataset) != kLeNetData.end()) {
-    cell.run.push_back({"training.model", "lenet5"});
-  }
+  add_data(figure, clients, cell);
   add_variant(figure, cell);
   return cell;
 }
@@ -336,6 +384,9 @@ std::vector<PaperCell> cells_aside(const PublishedFigure& figure) {
     cell.told_apart_by = other;
     for (Condition& condition : cell.run) {
       condition.rule = condition.key == other ? Condition::Rule::differs : condition.rule;
+    }
+    if (distances) {  // other data may need other inputs
+      std::erase_if(cell.run, [](const Condition& condition) { return condition.key == kStandardise; });
     }
     if (budget) {
       cell.run.push_back({other, "off", Condition::Rule::differs, true});

@@ -162,6 +162,7 @@ void fill_requirement(const Grid& grid, Filler& filler, const std::map<std::stri
         row.label = "feroma-paper";
         row.values[c].ours = found->second;
         row.values[c].cells_found = 1;
+        row.values[c].seeds = 1;  // a bench trains once
         const auto deviation = measured.find(stem + "std");
         if (found->first.ends_with("mean") && deviation != measured.end()) {
           row.values[c].ours_std = deviation->second;
@@ -262,7 +263,7 @@ std::pair<std::size_t, std::size_t> PaperTable::filled() const {
   for (const PaperRow& row : rows) {
     for (const PaperValue& value : row.values) {
       counts.first += value.ours ? 1U : 0U;
-      counts.second += 1;
+      counts.second += value.figure != nullptr || row.name == kNotPublished ? 1U : 0U;
     }
   }
   return counts;

@@ -106,13 +106,11 @@ std::optional<ProfileMap> profile_map(const AlgorithmRun& algorithm) {
   std::vector<double> rows;
   std::vector<ProfilePoint> points;
   std::size_t length = 0;
-  if (!is_file_name(algorithm.label)) {
-    return std::nullopt;
-  }
   for (auto record = algorithm.rounds.rbegin(); record != algorithm.rounds.rend(); ++record) {
+    // Files go by the label in the run, whatever the algorithm is called beside others.
     const std::filesystem::path file =
-        algorithm.folder / "profiles" / fmt::format("{}-{}.npy", algorithm.label, record->round);
-    if (!std::filesystem::exists(file)) {
+        algorithm.folder / "profiles" / fmt::format("{}-{}.npy", record->algorithm, record->round);
+    if (!is_file_name(record->algorithm) || !std::filesystem::exists(file)) {
       continue;
     }
     const NpyArray array = read_npy(file);

@@ -155,6 +155,11 @@ struct ConfigUse {
   std::size_t results = 0;
 };
 
+void sort_by_use(std::vector<ConfigUse>& uses) {
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const ConfigUse& a, const ConfigUse& b) { return a.results > b.results; });
+}
+
 std::vector<ConfigUse> configs_of(const std::vector<OurResult*>& results) {
   std::map<std::string, ConfigUse> distinct;
   for (const OurResult* result : results) {
@@ -169,13 +174,33 @@ std::vector<ConfigUse> configs_of(const std::vector<OurResult*>& results) {
   for (const auto& [text, use] : distinct) {
     uses.push_back(use);
   }
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const ConfigUse& a, const ConfigUse& b) { return a.results > b.results; });
+  sort_by_use(uses);
   return uses;
 }
 
+/// Configs that differ in nothing but keys that one version of the program did not know yet as one, that with the most
+/// keys.
+std::vector<ConfigUse> merged(std::vector<ConfigUse> uses) {
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const ConfigUse& a, const ConfigUse& b) { return a.config->size() > b.config->size(); });
+  std::vector<ConfigUse> kept;
+  for (const ConfigUse& use : uses) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&use](const ConfigUse& other) {
+      return differing_keys({use.config, other.config}).empty();
+    });
+    if (same == kept.end()) {
+      kept.push_back(use);
+    } else {
+      same->results += use.results;
+    }
+  }
+  sort_by_use(kept);
+  return kept;
+}
+
 /// The config that most of the results have; null where two are as frequent.
-const Settings* usual_config(const std::vector<ConfigUse>& uses) {
+const Settings* usual_config(const std::vector<ConfigUse>& all) {
+  const std::vector<ConfigUse> uses = merged(all);
   const bool tied = uses.size() > 1 && uses[0].results == uses[1].results;
   return tied ? nullptr : uses[0].config;
 }
@@ -235,14 +260,24 @@ void tell_labels_apart(std::vector<OurResult>& results) {
   }
 }
 
+/// The database of a sweep stands for the folder that it lies in.
+fs::path folder_of(const fs::path& given) {
+  if (given.filename() != "results.db" || !fs::is_regular_file(given)) {
+    return given;
+  }
+  return given.has_parent_path() ? given.parent_path() : fs::path(".");
+}
+
 }  // namespace
 
 RunSet find_runs(std::span<const fs::path> folders, bool keep_going) {
   RunSet set;
   Finder finder(set, keep_going);
-  for (const fs::path& folder : folders) {
-    require(fs::is_directory(folder), ErrorCode::invalid_config, "{}: must be a folder with runs in it, and {}",
-            folder.string(), fs::exists(folder) ? "it is a file" : "it does not exist");
+  for (const fs::path& given : folders) {
+    const fs::path folder = folder_of(given);
+    require(fs::is_directory(folder), ErrorCode::invalid_config,
+            "{}: must be a folder with runs in it or a sweep's results.db, and {}", folder.string(),
+            fs::exists(folder) ? "it is another file" : "it does not exist");
     const std::size_t before = finder.found();
     finder.look(folder, kRunDepth);
     require(finder.found() > before, ErrorCode::invalid_config,

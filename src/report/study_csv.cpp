@@ -10,9 +10,11 @@
 namespace feroma {
 namespace {
 
+/// New columns come last: readers know the others by their places. What a published figure is headed with stands in
+/// front, what our runs are at the end; of figures set aside, and where headings are swapped, the two differ.
 constexpr std::string_view kHeader =
     "table,dataset,shift,level,drift,clients,method,variant,metric,label,seeds,mean,std,published_mean,published_std,"
-    "published_printed,difference\n";
+    "published_printed,difference,our_dataset,our_level,our_drift\n";
 
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.10g}", *value) : ""; }
 
@@ -38,10 +40,26 @@ std::string table_lines(const PaperTable& table) {
       // The cost table has several figures of ours for one of the paper's; their columns tell them apart.
       const std::string metric = table.name == "comm_cost" ? table.columns[c].title : f.metric;
       const std::string method = row.name == kNotPublished ? "" : f.method;
-      text += line({table.name, f.dataset, f.shift, f.level, f.drift, f.clients, method, f.variant, metric, row.label,
-                    value.ours ? fmt::format("{}", value.seeds) : "0", number(value.ours), number(value.ours_std),
-                    number(value.published), number(value.published_std), number(value.printed),
-                    number(value.difference())});
+      text += line({table.name,
+                    f.dataset,
+                    f.shift,
+                    f.level,
+                    f.drift,
+                    f.clients,
+                    method,
+                    f.variant,
+                    metric,
+                    row.label,
+                    value.ours ? fmt::format("{}", value.seeds) : "0",
+                    number(value.ours),
+                    number(value.ours_std),
+                    number(value.published),
+                    number(value.published_std),
+                    number(value.printed),
+                    number(value.difference()),
+                    value.our_dataset,
+                    value.our_level,
+                    value.our_drift});
     }
   }
   return text;
@@ -52,6 +70,8 @@ std::string group_lines(const ResultGroup& group) {
     const auto found = group.settings.find(key);
     return found == group.settings.end() ? std::string() : plain_text(found->second);
   };
+  const std::string dataset = setting("scenario.dataset");
+  const std::string level = setting("scenario.level");
   const std::string drift = setting("scenario.drifts") + "/" + setting("scenario.rounds");
   std::string more;  // what else tells this group from others
   for (const auto& [key, value] : group.facts) {
@@ -62,12 +82,31 @@ std::string group_lines(const ResultGroup& group) {
   std::string text;
   for (const GroupRow& row : group.rows) {
     for (std::size_t c = 0; c < row.values.size(); ++c) {
-      const std::optional<MeanDeviation>& value = row.values[c];
-      if (value) {
-        text += line({"results", setting("scenario.dataset"), setting("scenario.shift"), setting("scenario.level"),
-                      drift, setting("scenario.clients"), "", more, group_columns()[c].name, row.label,
-                      fmt::format("{}", value->count), number(value->mean), number(value->deviation), "", "", "", ""});
+      if (!row.values[c]) {
+        continue;
       }
+      const GroupColumn& column = group_columns()[c];
+      const MeanDeviation value = in_own_unit(column, *row.values[c]);
+      text += line({"results",
+                    dataset,
+                    setting("scenario.shift"),
+                    level,
+                    drift,
+                    setting("scenario.clients"),
+                    "",
+                    more,
+                    column.name,
+                    row.label,
+                    fmt::format("{}", value.count),
+                    number(value.mean),
+                    number(value.deviation),
+                    "",
+                    "",
+                    "",
+                    "",
+                    dataset,
+                    level,
+                    drift});
     }
   }
   return text;

@@ -50,14 +50,13 @@ Json group_json(const ResultGroup& group) {
   for (const GroupRow& row : group.rows) {
     Json one{{"label", row.label}, {"seeds", row.seeds}, {"rank", row.rank ? Json(*row.rank) : Json(nullptr)}};
     for (std::size_t c = 0; c < row.values.size(); ++c) {
-      const std::optional<MeanDeviation>& value = row.values[c];
-      const std::string& name = group_columns()[c].name;
-      // Kilobytes are for people.
-      const double factor = name.starts_with("bytes_") ? 1000 : 1;
-      one[name] = value ? Json{{"mean", value->mean * factor},
-                               {"std", value->deviation ? Json(*value->deviation * factor) : Json(nullptr)},
-                               {"count", value->count}}
-                        : Json(nullptr);
+      const GroupColumn& column = group_columns()[c];
+      if (!row.values[c]) {
+        one[column.name] = nullptr;
+        continue;
+      }
+      const MeanDeviation value = in_own_unit(column, *row.values[c]);
+      one[column.name] = {{"mean", value.mean}, {"std", number(value.deviation)}, {"count", value.count}};
     }
     rows.push_back(std::move(one));
   }

@@ -33,6 +33,9 @@ std::string escaped(std::string_view text) {
 }
 
 constexpr const char* kPlusMinus = " $\\pm$ ";
+constexpr const char* kEndRow = " \\\\\n";
+/// LaTeX gives up where more floats than this, and some, wait for a page.
+constexpr std::size_t kFloatsAtOnce = 10;
 
 std::string cell(const std::string& text) { return fmt::format(" & {}", text); }
 
@@ -55,8 +58,10 @@ std::string table_latex(const PaperTable& table) {
   for (const PaperRow& row : table.rows) {
     std::string ours = escaped(row.name) + cell(row.label.empty() ? "ours" : escaped(row.label));
     std::string theirs = cell("published");
+    std::string printed = cell("as printed");
     std::string apart = cell("difference");
     bool any = false;
+    bool anew = false;
     for (std::size_t c = 0; c < row.values.size(); ++c) {
       const PaperValue& value = row.values[c];
       const PaperColumn& column = table.columns[c];
@@ -65,13 +70,16 @@ std::string table_latex(const PaperTable& table) {
       ours += cell(value.ours ? detail::ours_text(value, column.digits, kPlusMinus)
                               : fmt::format("\\textit{{{}}}", detail::ours_text(value, column.digits)));
       theirs += cell(detail::published_text(value, column.digits, kPlusMinus));
+      printed += cell(value.printed ? detail::spread_text(*value.printed, std::nullopt, column.digits) : "");
       apart +=
           cell(tone == detail::Tone::plain ? (difference.empty() ? "" : fmt::format("${}$", difference))
                                            : fmt::format("\\textcolor{{{}}}{{${}$}}",
                                                          tone == detail::Tone::good ? "gain" : "loss", difference));
       any = any || value.difference().has_value();
+      anew = anew || value.printed.has_value();
     }
-    body += ours + " \\\\\n" + theirs + " \\\\\n" + (any ? apart + " \\\\\n" : "") + "\\addlinespace\n";
+    body += ours + kEndRow + theirs + kEndRow + (anew ? printed + kEndRow : "") + (any ? apart + kEndRow : "") +
+            "\\addlinespace\n";
   }
   std::string caption = escaped(table.title) + ".";
   for (const std::string& note : table.notes) {
@@ -108,11 +116,17 @@ std::string study_latex(const Study& study) {
       "\\definecolor{gain}{HTML}{1F5FD0}\n\\definecolor{loss}{HTML}{B5470A}\n"
       "\\newcommand{\\fittopage}[1]{\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{#1}}\n"
       "\\begin{document}\n\n";
+  std::size_t floats = 0;
+  const auto add = [&](const std::string& table) {
+    text += floats > 0 && floats % kFloatsAtOnce == 0 ? "\\clearpage\n" : "";
+    text += table;
+    ++floats;
+  };
   for (const PaperTable& table : study.tables) {
-    text += table_latex(table);
+    add(table_latex(table));
   }
   for (std::size_t i = 0; i < study.groups.size(); ++i) {
-    text += group_latex(study.groups[i], i + 1);
+    add(group_latex(study.groups[i], i + 1));
   }
   return text + "\\end{document}\n";
 }

@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "report/paper_map.h"
+#include "report/run_keys.h"
 
 namespace feroma::detail {
 namespace {
@@ -42,20 +44,17 @@ std::optional<double> number_of(const Settings& config, std::string_view key) {
 /// Which table has the paper's figures for a run, if any.
 std::string table_for(const SweepAxis& axis, const RunEntry& run) {
   const ShiftName* shift = find_shift(text_of(run, "scenario.shift"));
-  if (shift == nullptr || shift->ending.empty() || text_of(run, "scenario.generator") != "feroma") {
+  if (shift == nullptr || shift->ending.empty()) {
     return "";
   }
   if (axis.key == kLabelsKey) {
     return is_concept_label(run) ? "pyx_few_sample_" : "";
   }
-  if (text_of(run, "scenario.dataset") != "mnist") {
-    return "";
-  }
-  if (axis.key == kClientsKey && text_of(run, "scenario.level") == "medium") {
+  if (axis.key == kClientsKey) {
     return fmt::format("n_client_{}", shift->ending);
   }
   // Budgets of other modes are not the paper's.
-  if (axis.key == kBudgetKey && privacy_mode(run) == "paper" && text_of(run, "scenario.drifts") == "10") {
+  if (axis.key == kBudgetKey && privacy_mode(run) == "paper") {
     return shift->ending == "px" || shift->ending == "py" ? "dp_px_py" : "dp_pyx_pxy";
   }
   return "";
@@ -78,12 +77,17 @@ std::optional<double> published_place(const SweepAxis& axis, const PublishedFigu
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+/// Whether a run would fill the figure's cell in a table, if it stood at the figure's place on the axis.
 bool same_experiment(const SweepAxis& axis, const PublishedFigure& figure, const RunEntry& run) {
-  const ShiftName* shift = find_shift(figure.shift);
-  const std::string drift = text_of(run, "scenario.drifts") + "/" + text_of(run, "scenario.rounds");
-  return figure.metric == axis.metric && our_dataset(figure.dataset) == text_of(run, "scenario.dataset") &&
-         shift != nullptr && shift->ours == text_of(run, "scenario.shift") &&
-         figure.level == text_of(run, "scenario.level") && (axis.key != kLabelsKey || figure.drift == drift);
+  const auto along = [&axis](std::string_view key) {
+    return key == axis.key || std::find(axis.follows.begin(), axis.follows.end(), key) != axis.follows.end();
+  };
+  const std::vector<PaperCell> cells = cells_of(figure);
+  return figure.metric == axis.metric && std::all_of(cells.begin(), cells.end(), [&](const PaperCell& cell) {
+           return std::all_of(cell.run.begin(), cell.run.end(), [&](const Condition& condition) {
+             return along(condition.key) || condition.met_by(run.config);
+           });
+         });
 }
 
 }  // namespace
@@ -128,18 +132,6 @@ const std::vector<SweepAxis>& sweep_axes() {
        false},
   };
   return kAxes;
-}
-
-std::string text_of(const RunEntry& run, const char* key) {
-  const auto found = run.config.find(key);
-  return found == run.config.end() ? "" : plain_text(found->second.value);
-}
-
-bool is_concept_label(const RunEntry& run) { return text_of(run, "scenario.shift") == "concept_label"; }
-
-std::string privacy_mode(const RunEntry& run) {
-  const std::string mode = text_of(run, "privacy.mode");
-  return mode.empty() ? "off" : mode;
 }
 
 std::optional<double> place_of(const SweepAxis& axis, const RunEntry& run) {

@@ -34,11 +34,6 @@ inline constexpr double kNoBudget = 1e300;
 inline constexpr std::string_view kBudgetKey = "privacy.epsilon_total";
 inline constexpr std::string_view kClientsKey = "scenario.clients";
 
-/// A key of a run's config as text; empty where it is not there.
-[[nodiscard]] std::string text_of(const RunEntry& run, const char* key);
-[[nodiscard]] bool is_concept_label(const RunEntry& run);
-/// "off" where the config is older than the key.
-[[nodiscard]] std::string privacy_mode(const RunEntry& run);
 /// Where a run stands on the axis.
 [[nodiscard]] std::optional<double> place_of(const SweepAxis& axis, const RunEntry& run);
 

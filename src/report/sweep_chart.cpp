@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "report/paper_map.h"
+#include "report/run_keys.h"
 #include "report/sweep_axes.h"
 
 namespace feroma::detail {

@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <string>
 
+#include "feroma/core/files.h"
 #include "feroma/data/catalog.h"
+#include "feroma/data/picture.h"
 #include "tests/integration/cli_support.h"
 
 namespace feroma {
@@ -112,6 +116,22 @@ TEST_F(CliReport, DamageStopsAndNamesTheFileOrIsLeftOutLoudly) {
   const Result loud = feroma_cli(fmt::format("report {} --keep-going", path("mixed")), Stream::err);
   EXPECT_EQ(loud.exit_code, 0);
   EXPECT_TRUE(contains(loud.output, "summary.json")) << loud.output;
+  std::filesystem::remove(path("mixed/s2/events.jsonl"));  // its results are there, its curves are not
+  const std::string command = fmt::format("report {} --html {}", path("mixed/s2"), path("mixed.html"));
+  EXPECT_EQ(feroma_cli(command, Stream::err).exit_code, 1);
+  const Result drawn = feroma_cli(command + " --keep-going", Stream::err);
+  EXPECT_EQ(drawn.exit_code, 0);
+  EXPECT_TRUE(contains(drawn.output, "is not drawn") && contains(drawn.output, "events.jsonl")) << drawn.output;
+  EXPECT_TRUE(contains(text_of(path("mixed.html")), "is not drawn")) << "the page says so too";
+}
+
+TEST_F(CliReport, TheDatabaseOfASweepStandsForItsFolder) {
+  std::ofstream(path("runs/results.db")) << "read by others";
+  const Result result = feroma_cli("report " + path("runs/results.db"));
+  std::filesystem::remove(path("runs/results.db"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.output, "feroma-auto")) << result.output;
+  EXPECT_TRUE(contains(feroma_cli("report --help").output, "results.db"));
 }
 
 TEST_F(CliReport, PngNeedsABrowser) {
@@ -120,6 +140,30 @@ TEST_F(CliReport, PngNeedsABrowser) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(contains(result.output, "apt install chromium")) << result.output;
   EXPECT_FALSE(std::filesystem::exists(path("png")));
+}
+
+TEST_F(CliReport, PngIsTheSvgAtTwiceItsSize) {
+  if (shell("command -v chromium || command -v chromium-browser || command -v google-chrome").exit_code != 0) {
+    GTEST_SKIP() << "Chromium is not installed (Debian: chromium): figures as PNG are NOT tested";
+  }
+  const Result result =
+      feroma_cli(fmt::format("report {} --svg {} --png {}", path("runs/s1"), path("svgs"), path("pngs")), Stream::err);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const std::regex size(R"re(<svg [^>]*width="(\d+)" height="(\d+)")re");
+  int figures = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("svgs"))) {
+    const std::filesystem::path png = path("pngs/" + entry.path().stem().string() + ".png");
+    ASSERT_TRUE(std::filesystem::exists(png)) << png;
+    const Picture picture = decode_png(read_file(png), png.string());
+    const std::string svg = text_of(entry.path().string());
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(svg, found, size)) << entry.path();
+    EXPECT_EQ(picture.width, 2 * std::stoi(found[1])) << png;
+    EXPECT_EQ(picture.height, 2 * std::stoi(found[2])) << png;
+    EXPECT_GT(std::set<std::uint8_t>(picture.pixels.begin(), picture.pixels.end()).size(), 10U) << png << ": is empty";
+    ++figures;
+  }
+  EXPECT_GT(figures, 2);
 }
 
 TEST_F(CliReport, ThePythonExampleReadsARun) {

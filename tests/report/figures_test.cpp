@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "feroma/core/files.h"
 #include "src/report/axis.h"
@@ -156,6 +157,50 @@ TEST(MixingCharts, HaveAPanelPerRoundAndPerClient) {
   EXPECT_EQ(detail::mixing_clients_svg(run.algorithms[1]), "");
 }
 
+/// A run of 100 clients that mixed in so many rounds, with the same weights in each.
+RunData long_run(const TempFolder& folder, int rounds) {
+  testing::write_sample_run(folder / "long", {.clients = 100, .rounds = 4, .algorithms = {"feroma-auto"}});
+  RunData run = load_run(folder / "long");
+  std::vector<MixingFile>& mixing = run.algorithms[0].mixing;
+  mixing.resize(1);
+  for (int round = 1; round <= rounds; ++round) {
+    mixing.push_back(mixing[0]);
+    mixing.back().round = round;
+  }
+  mixing.erase(mixing.begin());
+  return run;
+}
+
+TEST(MixingCharts, OfManyClientsAndRoundsShowSome) {
+  const TempFolder folder;
+  const RunData run = long_run(folder, 200);
+  const AlgorithmRun& algorithm = run.algorithms[0];
+  const std::vector<std::size_t> shown = detail::mixing_client_rounds(algorithm);
+  ASSERT_EQ(shown.size(), 20U) << "20 panels of 100 sources";
+  EXPECT_EQ(shown.front(), 0U);
+  EXPECT_EQ(shown.back(), 199U);
+  for (std::size_t i = 1; i < shown.size(); ++i) {
+    EXPECT_GE(shown[i] - shown[i - 1], 10U);
+    EXPECT_LE(shown[i] - shown[i - 1], 11U);
+  }
+  const std::string clients = detail::mixing_clients_svg(algorithm);
+  EXPECT_LE(count(clients, "<rect"), 40'000U + detail::kMixingClients);
+  EXPECT_GT(count(clients, "<rect class=\"cell\""), 1000U);
+  EXPECT_TRUE(holds(clients, "columns: 20 of the rounds 1 to 200"));
+  EXPECT_LE(count(detail::mixing_rounds_svg(algorithm), "<rect class=\"cell\""), 40'000U);
+  const std::vector<Figure> figures = run_figures(run);
+  EXPECT_TRUE(std::any_of(figures.begin(), figures.end(), [](const Figure& figure) {
+    return figure.caption.ends_with("Drawn are 20 of 200 rounds, evenly.");
+  }));
+}
+
+TEST(MixingCharts, OfFewRoundsShowAll) {
+  const TempFolder folder;
+  const RunData run = long_run(folder, 20);
+  EXPECT_EQ(detail::mixing_client_rounds(run.algorithms[0]).size(), 20U);
+  EXPECT_TRUE(holds(detail::mixing_clients_svg(run.algorithms[0]), "columns: rounds 1 to 20"));
+}
+
 TEST(RankGroups, AreTheLongestStretchesWithinTheDifference) {
   using Groups = std::vector<std::pair<std::size_t, std::size_t>>;
   EXPECT_EQ(detail::rank_groups({1, 1.5, 2.2, 4}, 1), (Groups{{0, 1}, {1, 2}}));
@@ -215,6 +260,30 @@ TEST(SweepPlots, BudgetsArePlottedByModeAndPublishedOnesBesideThePapers) {
   EXPECT_EQ(plots[1].title, "Accuracy and the privacy budget, mode paper: mnist covariate medium");
   EXPECT_EQ(plots[1].series.size(), 2U);
   EXPECT_TRUE(holds(plots[1].x_title, "no guarantee"));
+}
+
+TEST(SweepPlots, PublishedPointsStandBesideTheirOwnExperimentAlone) {
+  const TempFolder folder;
+  for (const int clients : {10, 20}) {
+    write_cell(folder / fmt::format("c{}", clients), {.level = "medium", .drifts = 5, .clients = clients},
+               {sample_result("feroma-auto", 80)});
+  }
+  for (const char* epsilon : {"1.0", "5.0"}) {
+    const std::filesystem::path cell = folder / fmt::format("e{}", epsilon);
+    write_cell(cell,
+               {.level = "medium",
+                .drifts = 10,
+                .tables = fmt::format("[privacy]\nmode = \"paper\"\nepsilon_total = {}\n", epsilon)},
+               {sample_result("feroma-auto", 75)});
+    std::string config = read_text(cell / "config.toml");
+    config.replace(config.find("rounds = 20"), 11, "rounds = 40");
+    write_file_atomically(cell / "config.toml", config);
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 3U) << "accuracy and time over clients, accuracy over budgets";
+  for (const detail::Plot& plot : plots) {
+    EXPECT_EQ(plot.series.size(), 1U) << plot.title << ": the paper has 10 drifts and 20 rounds";
+  }
 }
 
 TEST(SweepPlots, ClientsOnConceptShiftsHaveTheAssociationKnown) {
@@ -365,6 +434,53 @@ TEST(DrawnRuns, JoinTheCellsOfASettingThoseThatMixFirst) {
   const Figure together = run_figures(runs[0]).front();
   EXPECT_EQ(together.name, "fmnist-covariate-high-accuracy");
   EXPECT_EQ(count(together.svg, "<path class=\"curve"), 4U) << "two, and their keys";
+}
+
+TEST(DrawnRuns, AreCalledByTheNamesThatTellThemApart) {
+  const TempFolder folder;
+  (void)run_with_profiles(folder);  // in "run"
+  testing::write_sample_run(folder / "other", {});
+  for (const auto& [name, reset] : {std::pair{"run", "epoch"}, std::pair{"other", "round"}}) {
+    const std::filesystem::path config = folder / fmt::format("{}/config.toml", name);
+    write_file_atomically(config, read_text(config) + fmt::format("[[algorithm]]\nname = \"feroma\"\nlabel = "
+                                                                  "\"feroma-auto\"\nmomentum_reset = \"{}\"\n",
+                                                                  reset));
+  }
+  const std::vector<RunData> runs = drawn_runs(study_of(folder), 4);
+  ASSERT_EQ(runs.size(), 1U);
+  std::vector<std::string> labels;
+  for (const AlgorithmRun& algorithm : runs[0].algorithms) {
+    labels.push_back(algorithm.label);
+  }
+  std::sort(labels.begin(), labels.end());
+  EXPECT_EQ(labels, (std::vector<std::string>{"fedavg", "feroma-auto (momentum_reset=epoch)",
+                                              "feroma-auto (momentum_reset=round)"}));
+  const std::vector<Figure> figures = run_figures(runs[0]);
+  EXPECT_TRUE(std::any_of(figures.begin(), figures.end(), [](const Figure& figure) {
+    return figure.title == "Profiles of feroma-auto (momentum_reset=epoch)";
+  })) << "its files go by the bare label";
+}
+
+TEST(DrawnRuns, DamageIsAnErrorOrALineToKeepGoingWith) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "a", {});
+  testing::write_sample_run(folder / "b", {.rounds = 6});
+  testing::write_sample_run(folder / "c", {.rounds = 7});
+  const Study study = study_of(folder);
+  std::filesystem::remove(folder / "a/events.jsonl");
+  write_file_atomically(folder / "b/events.jsonl", std::string_view("no event\n"));
+  EXPECT_THROW((void)drawn_runs(study, 4), Error);
+  std::vector<std::string> damaged;
+  EXPECT_EQ(drawn_runs(study, 4, &damaged).size(), 1U);
+  ASSERT_EQ(damaged.size(), 2U);
+  for (const std::string& line : damaged) {
+    EXPECT_TRUE(holds(line, "is not drawn: ")) << line;
+    EXPECT_TRUE(holds(line, "events.jsonl")) << line;
+  }
+  std::filesystem::remove_all(folder / "c/mixing");
+  damaged.clear();
+  EXPECT_TRUE(drawn_runs(study, 4, &damaged).empty());
+  EXPECT_EQ(damaged.size(), 3U) << "weights are read where they are drawn";
 }
 
 }  // namespace

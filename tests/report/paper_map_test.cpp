@@ -62,6 +62,41 @@ TEST(PaperMap, ACellOfTheMainTablesIsOneExperiment) {
   EXPECT_EQ(condition(cells[0].run, "scenario.unseen_rate"), "0");
 }
 
+TEST(PaperMap, DistributionsMembersAndInputsAreThePapers) {
+  const PaperCell cell = detail::cells_of(figure("main_appe_mnist_px", "FedAvg", "high", "5/20"))[0];
+  for (const char* key : {"scenario.rotations", "scenario.colours", "scenario.bank", "scenario.swapped_classes",
+                          "scenario.skew_min", "scenario.skew_max", "scenario.label_skew_max", "membership.initial",
+                          "membership.arrival_rate", "membership.departure_rate"}) {
+    EXPECT_EQ(condition(cell.run, key), "0") << key;
+  }
+  EXPECT_EQ(condition(cell.run, "scenario.test_rule"), "auto");
+  EXPECT_EQ(condition(cell.run, "scenario.strict"), "false");
+  EXPECT_EQ(condition(cell.run, "membership.events"), "");
+  EXPECT_EQ(condition(cell.run, "training.standardise"), "false");
+  const PaperCell coloured = detail::cells_of(figure("main_appe_cifar10_px", "FedAvg", "high", "5/20"))[0];
+  EXPECT_EQ(condition(coloured.run, "training.standardise"), "true");
+  const PaperCell aside = detail::cells_aside(figure("dft_px", "Feroma", "low", "5/20", "E.C."))[0];
+  EXPECT_EQ(condition(aside.run, "training.standardise"), "no condition") << "other data may need other inputs";
+}
+
+TEST(PaperMap, MoreThanTwentyClientsHaveAsMuchDataAsThePaperSays) {
+  std::size_t seen = 0;
+  for (const PublishedFigure& one : published_figures()) {
+    if (one.table == "n_client_px") {
+      const PaperCell cell = detail::cells_of(one)[0];
+      const auto rule = std::find_if(cell.run.begin(), cell.run.end(),
+                                     [](const Condition& found) { return found.key == "scenario.scale_rule"; });
+      ASSERT_NE(rule, cell.run.end());
+      const bool many = one.clients == "50" || one.clients == "100";
+      EXPECT_TRUE(rule->met_by({{"scenario.scale_rule", {std::string("paper"), ""}}})) << one.clients;
+      EXPECT_EQ(rule->met_by({{"scenario.scale_rule", {std::string("auto"), ""}}}), !many) << one.clients;
+      EXPECT_FALSE(rule->met_by({{"scenario.scale_rule", {std::string("none"), ""}}})) << one.clients;
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 84U);
+}
+
 TEST(PaperMap, MeansAreOverAllCells) {
   EXPECT_EQ(detail::cells_of(figure("main_table_2", "CFL", "low", "5/20")).size(), 4U);  // shifts
   EXPECT_EQ(detail::cells_of(figure("main_table_1", "CFL", "all", "all")).size(), 36U);  // x levels x drifts

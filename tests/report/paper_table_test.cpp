@@ -96,6 +96,58 @@ TEST(PaperTable, RunsWithOtherSettingsDoNotCount) {
   EXPECT_EQ(table_of("main_appe_mnist_px", folder).filled().first, 0U);
 }
 
+TEST(PaperTable, RunsWithOtherDistributionsOrClientsThatComeAndGoDoNotCount) {
+  const std::vector<testing::CellRun> others{
+      {.more = "rotations = 4\n"},
+      {.more = "colours = 3\n"},
+      {.more = "bank = 7\n"},
+      {.more = "classes_per_entry = 2\n"},
+      {.more = "swapped_classes = 4\n"},
+      {.more = "perm_bank = 3\n"},
+      {.more = "skew_min = 0.5\n"},
+      {.more = "skew_max = 0.5\n"},
+      {.more = "label_skew_max = 0.5\n"},
+      {.more = "test_rule = \"seen_once\"\n"},
+      {.more = "strict = true\n"},
+      {.more = "force_change = true\n"},
+      {.more = "continual = true\n"},
+      {.more = "max_distributions = 2\n"},
+      {.more = "random_lockers = true\n"},
+      {.more = "scale_rule = \"none\"\n"},
+      {.tables = "standardise = true\n"},
+      {.tables = "[membership]\ninitial = 10\n"},
+      {.tables = "[membership]\narrival_rate = 0.5\n"},
+      {.tables = "[membership]\ndeparture_rate = 0.5\n"},
+      {.tables = "[membership]\nevents = \"3:-0\"\n"},
+  };
+  for (const testing::CellRun& other : others) {
+    const TempFolder folder;
+    write_cell(folder / "a", other, {sample_result("fedavg", 70)});
+    EXPECT_EQ(table_of("main_appe_mnist_px", folder).filled().first, 0U) << other.more << other.tables;
+  }
+}
+
+TEST(PaperTable, PicturesInColourAreStandardisedAndManyClientsHaveAsMuchDataAsThePaperSays) {
+  const TempFolder folder;
+  write_cell(folder / "plain", {.dataset = "cifar10", .tables = "standardise = false\n"},
+             {sample_result("fedavg", 10)});
+  EXPECT_EQ(table_of("main_appe_cifar10_px", folder).filled().first, 0U);
+  write_cell(folder / "standard", {.dataset = "cifar10", .tables = "standardise = true\n"},
+             {sample_result("fedavg", 50)});
+  EXPECT_DOUBLE_EQ(*row(table_of("main_appe_cifar10_px", folder), "FedAvg", "fedavg").values[0].ours, 50);
+  const auto write = [&folder](const std::string& name, int clients, const std::string& rule, double accuracy) {
+    write_cell(
+        folder / name,
+        {.level = "medium", .drifts = 10, .clients = clients, .more = fmt::format("scale_rule = \"{}\"\n", rule)},
+        {sample_result("fedavg", accuracy)});
+  };
+  write("ten", 10, "auto", 60);
+  write("code", 100, "auto", 20);
+  EXPECT_EQ(table_of("n_client_px", folder).filled().first, 2U) << "ten clients have the same by either rule";
+  write("paper", 100, "paper", 70);
+  EXPECT_EQ(table_of("n_client_px", folder).filled().first, 4U) << "accuracy and time";
+}
+
 TEST(PaperTable, ConceptShiftsCompareKnownWithKnown) {
   const TempFolder folder;
   write_cell(folder / "a", {.shift = "concept_label"}, {sample_result("feroma-auto", 80)});
@@ -245,6 +297,7 @@ TEST(PaperTable, RequirementOneComesFromABench) {
   EXPECT_DOUBLE_EQ(*low.values[2].ours, 0.4);
   EXPECT_DOUBLE_EQ(*low.values[2].ours_std, 0.1);
   EXPECT_DOUBLE_EQ(*low.values[2].published, 0.526);
+  EXPECT_EQ(low.values[0].seeds, 1U) << "a bench trains once";
 }
 
 TEST(PaperTable, CostsAreMeasuredAndComputed) {
@@ -267,6 +320,41 @@ TEST(PaperTable, CostsAreMeasuredAndComputed) {
   EXPECT_FALSE(vit.values[0].ours);
   EXPECT_DOUBLE_EQ(*vit.values[2].ours, 4 * (85'875'556 + 2'020) / 1000.0);
   EXPECT_DOUBLE_EQ(*vit.values[2].published, 344010);
+  // Three models by two methods; two of the six rows cannot be measured.
+  EXPECT_EQ(table.filled(), (std::pair<std::size_t, std::size_t>{2 * 2 + 2 * 6, 2 * 4 + 2 * 6}));
+}
+
+TEST(PaperTable, CostsAreSpreadOverSeedsNotOverSettingsVariantsOrPrivacy) {
+  const TempFolder folder;
+  const auto write = [&folder](const std::string& name, const testing::CellRun& cell, const std::string& label,
+                               double bytes) {
+    ResultRecord result = sample_result(label, 90);
+    result.bytes_up_per_client_round = bytes;
+    write_cell(folder / name, cell, {result});
+  };
+  const std::string preset = "preset = \"reference\"\n";
+  const std::string keys = preset + "profile.replicates = 3\n";
+  write("medium-42", {.level = "medium", .seed = 42, .keys = keys}, "feroma-reference", 249'000);
+  write("medium-43", {.level = "medium", .seed = 43, .keys = keys}, "feroma-reference", 251'000);
+  write("high-42", {.level = "high", .seed = 42, .keys = keys}, "feroma-reference", 259'000);
+  write("high-43", {.level = "high", .seed = 43, .keys = keys}, "feroma-reference", 261'000);
+  write("private", {.level = "medium", .tables = "[privacy]\nmode = \"gaussian\"\n", .keys = keys}, "feroma-reference",
+        900'000);
+  write("variant", {.level = "medium", .keys = preset + "profile.replicates = 1\n"}, "feroma-m1", 900'000);
+  const PaperTable table = table_of("comm_cost", folder);
+  const PaperValue& up = row(table, "LeNet5 62K Feroma", "feroma-reference").values[0];
+  EXPECT_DOUBLE_EQ(*up.ours, 255);
+  EXPECT_NEAR(*up.ours_std, std::sqrt(2.0), 1e-9) << "of each setting, not of the four runs";
+  EXPECT_EQ(up.seeds, 2U);
+  EXPECT_EQ(up.our_level, "all");
+  EXPECT_THROW(row(table, "LeNet5 62K Feroma", "feroma-m1"), std::runtime_error);
+}
+
+TEST(PaperTable, WhatThePaperLacksIsNotCountedAsMissing) {
+  const TempFolder folder;
+  write_cell(folder / "a", {.level = "medium", .drifts = 10, .clients = 50}, {sample_result("fedavg", 70)});
+  const PaperTable table = table_of("n_client_px", folder);
+  EXPECT_EQ(table.filled(), (std::pair<std::size_t, std::size_t>{2, 84}));
 }
 
 TEST(PaperTable, EveryNameMakesATableAndAnUnknownOneSuggestsANearName) {

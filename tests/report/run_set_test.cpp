@@ -36,8 +36,22 @@ TEST(RunSet, AFolderWithoutRunsIsBadUsageThatNamesIt) {
   const TempFolder folder;
   std::filesystem::create_directories(folder / "empty");
   expect_error(ErrorCode::invalid_config, "empty: holds no run", [&] { return runs_in(folder / "empty"); });
-  expect_error(ErrorCode::invalid_config, "gone: must be a folder with runs in it, and it does not exist",
+  expect_error(ErrorCode::invalid_config,
+               "gone: must be a folder with runs in it or a sweep's results.db, and it does not exist",
                [&] { return runs_in(folder / "gone"); });
+}
+
+TEST(RunSet, TheDatabaseOfASweepStandsForItsFolder) {
+  const TempFolder folder;
+  write_cell(folder / "sweep/cells/0a1b", {}, {sample_result("fedavg", 70)});
+  write_file_atomically(folder / "sweep/results.db", std::string_view("SQLite"));
+  const RunSet set = runs_in(folder / "sweep/results.db");
+  ASSERT_EQ(set.runs.size(), 1U);
+  EXPECT_EQ(set.runs[0].folder, folder / "sweep/cells/0a1b");
+  expect_error(ErrorCode::invalid_config, "other.db: must be a folder", [&] {
+    write_file_atomically(folder / "sweep/other.db", std::string_view("SQLite"));
+    return runs_in(folder / "sweep/other.db");
+  });
 }
 
 TEST(RunSet, AnUnfinishedRunIsKeptWithoutResultsAndNoted) {
@@ -106,6 +120,23 @@ TEST(OurResults, OneOddRunDoesNotRenameTheOthers) {
   EXPECT_EQ(results[0].label, "fedavg");
   EXPECT_EQ(results[1].label, "fedavg (momentum_reset=round)") << "of folder 20, after 10";
   EXPECT_EQ(results[2].label, "fedavg");
+}
+
+TEST(OurResults, AKeyThatAnOlderVersionLacksMakesNoTie) {
+  // As many runs of the preset without the key as with it: they are one config, and the variant is still seen.
+  const TempFolder folder;
+  const std::string old_keys = "preset = \"reference\"\nprofile.replicates = 3\n";
+  write_cell(folder / "old", {.keys = old_keys}, {sample_result("feroma-reference", 90)});
+  write_cell(folder / "new", {.seed = 43, .keys = old_keys + "profile.later = 1\n"},
+             {sample_result("feroma-reference", 90)});
+  write_cell(folder / "variant", {.keys = "preset = \"reference\"\nprofile.replicates = 1\nprofile.later = 1\n"},
+             {sample_result("feroma-m1", 80)});
+  std::vector<std::string> notes;
+  for (const OurResult& result : results_of(runs_in(folder.path()), notes)) {
+    const bool variant = result.label == "feroma-m1";
+    EXPECT_EQ(result.altered, variant ? std::set<std::string>{"profile.replicates"} : std::set<std::string>{})
+        << result.label;
+  }
 }
 
 TEST(OurResults, TheSameConfigAndSeedTwiceCountsOnceAndIsNoted) {

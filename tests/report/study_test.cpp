@@ -31,6 +31,12 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+/// The line that starts like this; empty where there is none.
+std::string line_with(const std::string& text, const std::string& start) {
+  const std::size_t at = text.find("\n" + start) + 1;
+  return at == 0 ? "" : text.substr(at, text.find('\n', at) - at);
+}
+
 /// Two settings with three seeds each, in which feroma leads fedavg and fedavg leads ifca.
 void write_study(const TempFolder& folder) {
   for (int seed = 42; seed < 45; ++seed) {
@@ -302,14 +308,46 @@ TEST(StudyCsv, HasOneFigurePerLine) {
   const TempFolder folder;
   write_study(folder);
   const std::string csv = study_csv(study_of(folder, {.tables = {"main_appe_mnist_px"}}));
-  EXPECT_TRUE(holds(csv, "main_appe_mnist_px,MNIST,P(X),low,5/20,,FedAvg,,accuracy,fedavg,3,72,2,66.55,1.23,,5.45\n"))
+  EXPECT_TRUE(holds(csv,
+                    "main_appe_mnist_px,MNIST,P(X),low,5/20,,FedAvg,,accuracy,fedavg,3,72,2,66.55,1.23,,5.45,"
+                    "mnist,low,5/20\n"))
       << csv;
-  EXPECT_TRUE(holds(csv, "main_appe_mnist_px,MNIST,P(X),high,20/20,,CFL,,accuracy,,0,,,70.65,4.2,,\n")) << csv;
-  EXPECT_TRUE(holds(csv, "results,mnist,covariate,low,5/20,20,,generator=feroma,accuracy,fedavg,3,72,2,,,,\n")) << csv;
+  EXPECT_TRUE(holds(csv, "main_appe_mnist_px,MNIST,P(X),high,20/20,,CFL,,accuracy,,0,,,70.65,4.2,,,,,\n")) << csv;
+  EXPECT_TRUE(holds(csv,
+                    "results,mnist,covariate,low,5/20,20,,generator=feroma,accuracy,fedavg,3,72,2,,,,,"
+                    "mnist,low,5/20\n"))
+      << csv;
+  EXPECT_TRUE(holds(csv, ",bytes_up_per_client_round,fedavg,3,248504,")) << "bytes, not the kB that people see";
   std::istringstream lines(csv);
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_EQ(detail::split_csv_line(line, "line").size(), 17U) << line;
+    EXPECT_EQ(detail::split_csv_line(line, "line").size(), 20U) << line;
   }
+}
+
+TEST(StudyCsv, SaysWhatOursIsWhereThePublishedFigureIsAnother) {
+  const TempFolder folder;
+  const std::string keys = "mapping.metric = \"cosine\"\nassign.metric = \"cosine\"\n";
+  write_cell(folder / "mnist", {.level = "medium", .keys = keys}, {sample_result("feroma-cc", 90)});
+  write_cell(folder / "fmnist", {.level = "medium", .dataset = "fmnist", .keys = keys},
+             {sample_result("feroma-cc", 73)});
+  const std::string csv = study_csv(study_of(folder, {.tables = {"dft_px"}}));
+  const std::string heading = "dft_px,FMNIST,P(X),low,10/20,,Feroma,C.C.,accuracy,feroma-cc";  // as printed
+  EXPECT_TRUE(line_with(csv, heading + ",1,73,").ends_with(",fmnist,medium,5/20")) << csv;
+  EXPECT_TRUE(line_with(csv, heading + " [mnist],1,90,").ends_with(",,mnist,medium,5/20")) << csv;
+}
+
+TEST(StudyCsv, AMeanOverLevelsAndDriftsSaysSo) {
+  const TempFolder folder;
+  for (const char* shift : {"covariate", "label_prior", "concept_feature", "concept_label"}) {
+    for (const char* level : {"low", "medium", "high"}) {
+      for (const int drifts : {5, 10, 20}) {
+        write_cell(folder / fmt::format("{}-{}-{}", shift, level, drifts),
+                   {.shift = shift, .level = level, .drifts = drifts}, {sample_result("fedavg", 70)});
+      }
+    }
+  }
+  const std::string csv = study_csv(study_of(folder, {.tables = {"main_table_1"}}));
+  EXPECT_TRUE(line_with(csv, "main_table_1,MNIST,all,all,all,,FedAvg").ends_with(",mnist,all,all")) << csv;
 }
 
 TEST(StudyLatex, IsADocumentOfBooktabsTables) {
@@ -334,6 +372,25 @@ TEST(StudyLatex, IsADocumentOfBooktabsTables) {
   }
   EXPECT_TRUE(holds(latex, "P(Y\\textbar{}X)"));
   EXPECT_TRUE(holds(latex, "\\label{tab:comm_cost}"));
+  EXPECT_FALSE(holds(latex, "as printed"));
+  EXPECT_FALSE(holds(latex, "\\clearpage"));
+}
+
+TEST(StudyLatex, AMeanThatWasTakenAnewShowsWhatIsPrintedToo) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string latex = study_latex(study_of(folder, {.tables = {"main_table_2"}}));
+  EXPECT_EQ(count(latex, " & as printed & 90.60"), 1U) << latex;
+}
+
+TEST(StudyLatex, ManySettingsDoNotWaitForAPageAllAtOnce) {
+  const TempFolder folder;
+  for (int drifts = 1; drifts <= 21; ++drifts) {
+    write_cell(folder / fmt::format("{}", drifts), {.drifts = drifts}, {sample_result("fedavg", 70)});
+  }
+  const std::string latex = study_latex(study_of(folder));
+  EXPECT_EQ(count(latex, "\\begin{table}"), 21U);
+  EXPECT_EQ(count(latex, "\\clearpage"), 2U) << "after 10 and 20";
 }
 
 TEST(StudyJson, HoldsGroupsTablesAndComparison) {

@@ -29,8 +29,10 @@ struct Figure {
 [[nodiscard]] std::vector<Figure> run_figures(const RunData& run);
 
 /// Runs whose own figures are drawn, one for each of the first `most` settings and named after it: of every label the
-/// run with the least seed, joined.
-[[nodiscard]] std::vector<RunData> drawn_runs(const Study& study, std::size_t most);
+/// run with the least seed, joined. A run whose files are damaged is an error that names the file, or a line of
+/// `damaged` where that is given.
+[[nodiscard]] std::vector<RunData> drawn_runs(const Study& study, std::size_t most,
+                                              std::vector<std::string>* damaged = nullptr);
 
 /// One page with everything, which needs nothing else.
 [[nodiscard]] std::string study_html(const Study& study, const std::vector<PublishedFigure>& published,

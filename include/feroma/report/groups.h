@@ -17,14 +17,17 @@ struct GroupColumn {
   std::string title;  ///< for people, with its unit
   bool higher_is_better = true;
   int digits = 2;
+  double unit = 1;  ///< values are shown in so many of summary.json's units: kilobytes are for people
 };
 [[nodiscard]] const std::vector<GroupColumn>& group_columns();
+/// A value of a column in the unit that summary.json has it in, for files that programs read.
+[[nodiscard]] MeanDeviation in_own_unit(const GroupColumn& column, const MeanDeviation& shown);
 
 /// An algorithm's results over seeds.
 struct GroupRow {
   std::string label;
   std::size_t seeds = 0;
-  std::vector<std::optional<MeanDeviation>> values;  ///< one per group_columns()
+  std::vector<std::optional<MeanDeviation>> values;  ///< one per group_columns(), in its unit
   std::optional<std::size_t> rank;                   ///< by mean accuracy, 1 is best
   std::optional<std::string> not_applicable;
 };

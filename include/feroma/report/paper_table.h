@@ -24,6 +24,10 @@ struct PaperValue {
   std::size_t cells_found = 0;  ///< of a mean over cells
   std::size_t cells_needed = 1;
   bool comparable = true;  ///< otherwise ours is of other data or by another rule, and no difference is taken
+  // Of the runs behind ours, in our words: "all" where they differ, empty where they have none.
+  std::string our_dataset = {};
+  std::string our_level = {};
+  std::string our_drift = {};  ///< "5/20"
 
   [[nodiscard]] std::optional<double> difference() const;
 };
@@ -52,7 +56,7 @@ struct PaperTable {
   std::vector<PaperRow> rows;
   std::vector<std::string> notes;
 
-  /// Values with a figure of ours, and all.
+  /// Values with a figure of ours, and all that could have one: not those that the paper lacks too.
   [[nodiscard]] std::pair<std::size_t, std::size_t> filled() const;
 };
 

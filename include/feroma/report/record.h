@@ -14,7 +14,7 @@ struct ClientRecord {
   std::uint32_t client = 0;
   int distribution = 0;  ///< true id, for people and oracle metrics
   std::int64_t num_examples = 0;
-  double loss = 0;
+  double loss = 0;  ///< not a number, as the accuracies, where a client does not tell it
   double accuracy_before = 0;
   double accuracy_after = 0;
   std::string strategy;  ///< global, clustered, personal; empty where the round had no mapping
@@ -36,7 +36,7 @@ struct RoundRecord {
   std::string algorithm;  ///< label of the run: "feroma-auto", "fedavg"
   int round = 0;
   double loss = 0;
-  double accuracy_before = 0;  ///< mean over clients, percent
+  double accuracy_before = 0;  ///< percent, mean over the clients that told; not a number where none did
   double accuracy_after = 0;
   double validation_loss = 0;  ///< of what the method would serve each client after the round
   double validation_accuracy = 0;

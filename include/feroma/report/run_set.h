@@ -32,8 +32,9 @@ inline constexpr int kRunDepth = 3;
 
 /**
  * Finds run directories, and `requirements.json` as `feroma bench --requirements --format json` prints it, in
- * `folders` and up to kRunDepth levels below them. A folder that does not exist or holds no run is an invalid_config
- * error, a damaged file an invalid_data error that names it, or with `keep_going` a line of `damaged`.
+ * `folders` and up to kRunDepth levels below them; a sweep's `results.db` stands for the folder it lies in. A folder
+ * that does not exist or holds no run is an invalid_config error, a damaged file an invalid_data error that names it,
+ * or with `keep_going` a line of `damaged`.
  */
 [[nodiscard]] RunSet find_runs(std::span<const std::filesystem::path> folders, bool keep_going);
 
