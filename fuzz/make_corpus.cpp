@@ -5,13 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include "feroma/algorithms/registry.h"
 #include "feroma/core/files.h"
+#include "feroma/evaluation/visit.h"
 #include "feroma/net/codec.h"
 #include "feroma/store/checkpoint.h"
 #include "feroma/store/index.h"
 #include "feroma/store/journal.h"
 #include "feroma/store/safetensors.h"
 #include "feroma/v1/federation.pb.h"
+#include "fuzz/played.h"
 #include "fuzz/scratch.h"
 #include "fuzz/tiny_model.h"
 #include "net/client_state.h"
@@ -168,6 +171,50 @@ void server_frames() {
   write("server_frame", "other_digest", chunk(1, task) + chunk(1, piece) + chunk(1, committed));
   write("server_frame", "replayed", chunk(1, committed) + chunk(0, committed));
   write("server_frame", "welcome", chunk(4, welcome) + trained);
+}
+
+// ---- visits ----
+
+void visits() {
+  const feroma::fuzz::Played played = feroma::fuzz::play("feroma");
+  feroma::fuzz::FewSamples samples;
+  const feroma::ClientShard shard = samples.shard(1);
+  feroma::StageSeconds seconds;
+  feroma::TestContext context{feroma::ClientId{0}, shard.train,     &shard.held_out,
+                              feroma::Rng(1),      *played.trainer, seconds};
+  const auto encoded = [&](const feroma::Message& message) {
+    return text_of(encode_message(message, played.initial->layout()));
+  };
+  const feroma::Message question = played.algorithm->visitor_question();
+  const feroma::Message told = played.algorithm->visitor_profile(question, context);
+  write("visit", "description", chunk(0, encoded(told)));
+  write("visit", "question", chunk(1, encoded(question)));
+  for (const bool few_labels : {false, true}) {
+    const feroma::Offer offer = offer_to_visitor(*played.algorithm, told, {few_labels, 2});
+    write("visit", few_labels ? "offer_few_labels" : "offer", chunk(2, encoded(to_message(offer))));
+  }
+  feroma::Assigned assigned;
+  assigned.algorithm = "feroma";
+  assigned.round = 2;
+  assigned.model = "mlp";
+  assigned.input = feroma::fuzz::kFewShape;
+  assigned.classes = feroma::fuzz::kFewClasses;
+  assigned.offer.models = {played.initial};
+  assigned.offer.weights = {1};
+  const fs::path folder = scratch().folder();
+  write_assigned(folder, assigned);
+  write("assigned", "one", feroma::read_file(folder / "assigned.json"));
+}
+
+void method_states() {
+  const auto& methods = feroma::known_algorithms();
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    const feroma::fuzz::Played played = feroma::fuzz::play(methods[i].name);
+    feroma::ArchiveWriter archive;
+    feroma::ModelWriter writer(archive);
+    played.algorithm->save(writer);
+    write("method_state", methods[i].name, std::string(1, static_cast<char>(i)) + text_of(archive.bytes()));
+  }
 }
 
 // ---- Flower's messages ----
@@ -328,6 +375,8 @@ int main(int argc, char** argv) {
   messages();
   client_frames();
   server_frames();
+  visits();
+  method_states();
   flower_clients();
   flower_servers();
   files();

@@ -11,6 +11,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/runtime/assigned.h"
+#include "feroma/runtime/predictions.h"
 #include "feroma/runtime/visitor_ledger.h"
 #include "interrupt.h"
 #ifdef FEROMA_NET
@@ -127,37 +128,6 @@ struct PredictArguments {
   std::string out = "predictions.csv";
   Format format = Format::text;
 };
-
-/// One line per sample: the most probable class and its probability, or for multi-label data every class's.
-std::string predictions_csv(const Assigned& assigned, const Dataset& dataset, std::span<const float> probabilities) {
-  const auto classes = static_cast<std::size_t>(assigned.classes);
-  const auto class_name = [&](std::size_t u) {
-    return u < dataset.class_names.size() ? dataset.class_names[u] : std::to_string(u);
-  };
-  std::string text = "sample";
-  if (assigned.multi_label) {
-    for (std::size_t u = 0; u < classes; ++u) {
-      text += "," + class_name(u);
-    }
-  } else {
-    text += ",class,probability";
-  }
-  text += "\n";
-  for (std::size_t i = 0; i < probabilities.size() / classes; ++i) {
-    const auto row = probabilities.subspan(i * classes, classes);
-    text += i < dataset.sample_names.size() ? dataset.sample_names[i] : std::to_string(i);
-    if (assigned.multi_label) {
-      for (const float probability : row) {
-        text += fmt::format(",{:.6f}", probability);
-      }
-    } else {
-      const auto best = std::max_element(row.begin(), row.end());
-      text += fmt::format(",{},{:.6f}", class_name(static_cast<std::size_t>(best - row.begin())), *best);
-    }
-    text += "\n";
-  }
-  return text;
-}
 
 void predict(const PredictArguments& arguments) {
   const Assigned assigned = read_assigned(arguments.assigned);

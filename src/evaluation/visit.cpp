@@ -15,7 +15,12 @@ Offer offer_of_clusters(const ClusterView& view, const VisitorWish& wish) {
   if (shares.empty()) {
     shares.assign(view.models.size(), 1.0 / static_cast<double>(view.models.size()));
   }
-  if (!wish.few_labels || wish.candidates < 1) {
+  // A cluster may be one client, and there is no mixture of them that could be sent instead.
+  require(wish.candidates > 0 || view.models.size() == 1, ErrorCode::unsupported,
+          "this method has {} cluster models for a client that takes no part in training and no mixture of them; "
+          "candidates = 0 keeps them on the server",
+          view.models.size());
+  if (!wish.few_labels) {
     return {Choice::as_offered, view.models, std::move(shares)};
   }
   std::vector<std::size_t> order(view.models.size());

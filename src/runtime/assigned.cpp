@@ -1,5 +1,6 @@
 #include "feroma/runtime/assigned.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "feroma/core/error.h"
@@ -52,7 +53,9 @@ Assigned parse(const Json& json) {
   assigned.bytes_down = json.at("bytes_down").get<std::int64_t>();
   assigned.bytes_up = json.at("bytes_up").get<std::int64_t>();
   assigned.offer.weights = json.at("weights").get<std::vector<double>>();
-  require(!assigned.offer.weights.empty(), ErrorCode::invalid_data, "weights must be there, got none");
+  const std::vector<double>& weights = assigned.offer.weights;
+  require(!weights.empty() && std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0 && w <= 1; }),
+          ErrorCode::invalid_data, "weights must be numbers in 0..1, got {}", json.at("weights").dump());
   return assigned;
 }
 
@@ -97,7 +100,7 @@ Assigned read_assigned(const fs::path& folder) {
   Experiment experiment;
   experiment.training.model = assigned.model;
   const ModelSpec model = experiment.model(assigned.input, assigned.classes);
-  const std::shared_ptr<const ParamLayout> layout = initialise(model, Rng(0)).shared_layout();
+  const std::shared_ptr<const ParamLayout> layout = make_layout(model);
   for (std::size_t i = 0; i < assigned.offer.weights.size(); ++i) {
     assigned.offer.models.push_back(share(std::move(read_safetensors(folder / model_file(i), layout).params)));
   }

@@ -107,6 +107,7 @@ Journal::Journal(fs::path path) : path_(std::move(path)) {
   }
   detail::sync_folder(path_.parent_path());
   records_ = std::move(parsed.records);
+  count_ = records_.size();
 }
 
 Journal::~Journal() = default;
@@ -115,7 +116,7 @@ Journal::Journal(Journal&&) noexcept = default;
 void Journal::append(std::span<const std::byte> record) {
   require(record.size() <= kLargestRecord, ErrorCode::internal, "{}: a record has at most {} bytes, got {}",
           path_.string(), kLargestRecord, record.size());
-  const Head head = head_of(records_.size() + 1, record);
+  const Head head = head_of(count_ + 1, record);
   Bytes bytes(sizeof(Head) + record.size());
   std::memcpy(bytes.data(), &head, sizeof(Head));
   if (!record.empty()) {
@@ -132,7 +133,7 @@ void Journal::append(std::span<const std::byte> record) {
     throw;
   }
   fault_point("journal.appended");
-  records_.emplace_back(record.begin(), record.end());
+  count_ += 1;
 }
 
 std::vector<Bytes> read_journal(const fs::path& path) { return parse(read_file(path), path).records; }

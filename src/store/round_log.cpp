@@ -27,7 +27,8 @@ RoundLog::RoundLog(const fs::path& folder, const std::function<JobRecord()>& mak
   // What is in folders survives only if the folders do.
   detail::sync_folder(folder);
   detail::sync_folder(folder.parent_path());
-  if (journal_.records().empty()) {
+  const std::vector<Bytes> records = journal_.take_records();
+  if (records.empty()) {
     job_ = make_job();
     ArchiveWriter record;
     record.put(Kind::job);
@@ -35,7 +36,7 @@ RoundLog::RoundLog(const fs::path& folder, const std::function<JobRecord()>& mak
     record.put(std::string_view(job_.config));
     journal_.append(record.bytes());
   }
-  for (const Bytes& record : journal_.records()) {
+  for (const Bytes& record : records) {
     replay(record);
   }
   // What an unfinished round left may never have reached the disk.
@@ -97,6 +98,9 @@ void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save
   std::set<std::string> models;
   ArchiveWriter state;
   ModelWriter writer(state, [&](const Parameters& model) {
+    // Everybody would train on from it, and no later round could mend it.
+    require(model.all_finite(), ErrorCode::invalid_data, "round {}: models must be finite, one has a value that is not",
+            round);
     ArchiveWriter values;
     values.put(model.values());
     std::string digest = blobs_.put(values.bytes());

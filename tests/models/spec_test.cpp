@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "tests/expect_error.h"
@@ -199,6 +200,16 @@ TEST(Registry, ListsTheKnownModelsForAnUnknownName) {
 
 TEST(Registry, RefusesPicturesTooSmallForTheModel) {
   expect_error(ErrorCode::invalid_config, "conv2", [] { return make_model("lenet5", {1, 8, 8}, 10); });
+}
+
+TEST(Registry, RefusesSizesThatNoSampleHas) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  expect_error(ErrorCode::invalid_config, "1 to 4194304 values", [] {
+    return make_model("mlp", {kMost, kMost, kMost}, 2);
+  });
+  expect_error(ErrorCode::invalid_config, "1 to 4194304 values", [] { return make_model("mlp", {1, 0, 3}, 2); });
+  expect_error(ErrorCode::invalid_config, "in 1..65536, got 0", [] { return make_model("mlp", {1, 2, 2}, 0); });
+  expect_error(ErrorCode::invalid_config, "got 65537", [] { return make_model("mlp", {1, 2, 2}, 65537); });
 }
 
 }  // namespace

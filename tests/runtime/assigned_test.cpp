@@ -84,9 +84,13 @@ TEST_F(AssignedTest, MethodsWithoutProfilesServeWhatTheyHold) {
   EXPECT_DOUBLE_EQ(mean_accuracy(open_store(folder / "run", ""), {}), fedavg.accuracy);
   const ResultRecord ifca = run("[[algorithm]]\nname = 'ifca'\n");
   EXPECT_NEAR(mean_accuracy(open_store(folder / "run", ""), {}), ifca.accuracy, 0.5) << "weights travel as floats";
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const std::string kept = testing::error_of(ErrorCode::unsupported, [&] {
+    static_cast<void>(assign_from(open_store(folder / "run", ""), {shard.data}, {false, 0}, nullptr));
+  });
+  EXPECT_TRUE(testing::holds(kept, "candidates = 0 keeps them on the server")) << kept;
   run("[[algorithm]]\nname = 'local'\n");
   const OpenedStore local = open_store(folder / "run", "");
-  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
   const std::string error = testing::error_of(
       ErrorCode::unsupported, [&] { static_cast<void>(assign_from(local, {shard.data}, {}, nullptr)); });
   EXPECT_TRUE(testing::holds(error, "has no model for clients that take no part"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "feroma/core/files.h"
 #include "feroma/models/spec.h"
@@ -66,6 +67,24 @@ TEST(RoundLog, RemembersJobRoundAndModels) {
   EXPECT_TRUE(same(*models[0], *model(1)));
   EXPECT_TRUE(same(*models[1], *model(2)));
   EXPECT_TRUE(same(*models[2], *model(1)));
+}
+
+TEST(RoundLog, FinishesNoRoundWithAModelThatIsNotFinite) {
+  const TempFolder folder;
+  Parameters broken = model(2)->clone();
+  broken.values()[5] = std::numeric_limits<float>::infinity();
+  {
+    RoundLog log = open(folder);
+    commit(log, 1, {model(1)});
+    const std::string error = error_of(ErrorCode::invalid_data, [&] {
+      commit(log, 2, {model(3), share(std::move(broken))});
+    });
+    EXPECT_TRUE(holds(error, "round 2: models must be finite")) << error;
+  }
+  const RoundLog log = open(folder);
+  EXPECT_EQ(log.committed(), 1);
+  Round round = 0;
+  EXPECT_TRUE(same(*load(log, 1, round).front(), *model(1)));
 }
 
 TEST(RoundLog, KeepsEachModelOnceAndForgetsWhatNobodyNames) {

@@ -10,7 +10,7 @@ namespace feroma {
 /// How a client that takes no part in training wants to be served.
 struct VisitorWish {
   bool few_labels = false;  ///< it has labels of some samples, and chooses by them
-  int candidates = 3;       ///< where it is to choose: among so many models at most; 0: it is not to choose
+  int candidates = 3;       ///< where it is to choose: among so many models at most; 0: it gets mixtures alone
 };
 
 /// Who chooses among offered models, and how.

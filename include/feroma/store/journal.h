@@ -21,8 +21,9 @@ class Journal {
   ~Journal();
   Journal(Journal&&) noexcept;
 
-  /// All records, in order.
-  [[nodiscard]] const std::vector<Bytes>& records() const { return records_; }
+  /// The records that were there when it was opened, in order, handed over once: a long federation has many, and
+  /// nobody asks for them again.
+  [[nodiscard]] std::vector<Bytes> take_records() { return std::move(records_); }
   /// Bytes of an unfinished record that were cut off when the journal was opened.
   [[nodiscard]] std::uint64_t cut() const { return cut_; }
   void append(std::span<const std::byte> record);
@@ -33,6 +34,7 @@ class Journal {
   std::filesystem::path path_;
   std::unique_ptr<Held> held_;
   std::vector<Bytes> records_;
+  std::uint64_t count_ = 0;  ///< of all records in the file
   std::uint64_t cut_ = 0;
 };
 

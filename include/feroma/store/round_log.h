@@ -46,7 +46,8 @@ class RoundLog {
   [[nodiscard]] std::uint64_t cut() const { return journal_.cut(); }
 
   void start(const StartedRound& round);
-  /// Finishes a round with the state that `save` writes; when this returns, the round cannot be lost any more.
+  /// Finishes a round with the state that `save` writes; when this returns, the round cannot be lost any more. A model
+  /// that is not finite is an invalid_data error, and the round before stays the last.
   void commit(Round round, const std::function<void(ModelWriter&)>& save);
   /// Reads the state of the last finished round; there must be one.
   void load(const std::shared_ptr<const ParamLayout>& layout, const std::function<void(ModelReader&)>& load) const;

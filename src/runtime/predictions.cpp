@@ -1,0 +1,51 @@
+#include "feroma/runtime/predictions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/csv.h"
+
+namespace feroma {
+namespace {
+
+using detail::csv_field;
+
+std::string class_name(const Dataset& dataset, std::size_t number) {
+  return number < dataset.class_names.size() ? csv_field(dataset.class_names[number]) : std::to_string(number);
+}
+
+std::string sample_name(const Dataset& dataset, std::size_t number) {
+  return number < dataset.sample_names.size() ? csv_field(dataset.sample_names[number]) : std::to_string(number);
+}
+
+}  // namespace
+
+std::string predictions_csv(const Assigned& assigned, const Dataset& dataset, std::span<const float> probabilities) {
+  const auto classes = static_cast<std::size_t>(assigned.classes);
+  std::string text = "sample";
+  if (assigned.multi_label) {
+    for (std::size_t u = 0; u < classes; ++u) {
+      text += "," + class_name(dataset, u);
+    }
+  } else {
+    text += ",class,probability";
+  }
+  text += "\n";
+  for (std::size_t i = 0; i < probabilities.size() / classes; ++i) {
+    const auto row = probabilities.subspan(i * classes, classes);
+    text += sample_name(dataset, i);
+    if (assigned.multi_label) {
+      for (const float probability : row) {
+        text += fmt::format(",{:.6f}", probability);
+      }
+    } else {
+      const auto best = std::max_element(row.begin(), row.end());
+      text += fmt::format(",{},{:.6f}", class_name(dataset, static_cast<std::size_t>(best - row.begin())), *best);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace feroma

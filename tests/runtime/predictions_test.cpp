@@ -1,0 +1,27 @@
+#include "feroma/runtime/predictions.h"
+
+#include <gtest/gtest.h>
+
+namespace feroma {
+namespace {
+
+TEST(Predictions, NamesWithCommasStayOneField) {
+  Assigned assigned;
+  assigned.classes = 2;
+  Dataset dataset;
+  dataset.class_names = {"mass, benign", "the \"other\""};
+  dataset.sample_names = {"left,1.png"};
+  const std::vector<float> probabilities{0.75F, 0.25F, 0.125F, 0.875F};
+  EXPECT_EQ(predictions_csv(assigned, dataset, probabilities),
+            "sample,class,probability\n"
+            "\"left,1.png\",\"mass, benign\",0.750000\n"
+            "1,\"the \"\"other\"\"\",0.875000\n");
+  assigned.multi_label = true;
+  EXPECT_EQ(predictions_csv(assigned, dataset, probabilities),
+            "sample,\"mass, benign\",\"the \"\"other\"\"\"\n"
+            "\"left,1.png\",0.750000,0.250000\n"
+            "1,0.125000,0.875000\n");
+}
+
+}  // namespace
+}  // namespace feroma
