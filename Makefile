@@ -54,7 +54,10 @@ test: ## install what is missing, build everything, run the fast tests
 	$(call build,release)
 	$(call check,release) -LE slow --no-tests=error
 
-test-all: test ## also the slow tests, the kernels on NEON, and the fast tests under AddressSanitizer, UBSan and ThreadSanitizer
+# Everything is installed before anything is built: what is missing, a browser for example, is not tested.
+test-all: ## also the slow tests, the kernels on NEON, and the fast tests under AddressSanitizer, UBSan and ThreadSanitizer
+	scripts/setup all
+	$(MAKE) test
 	$(call check,release) -L slow
 	$(call configure,asan)
 	$(call build,asan)

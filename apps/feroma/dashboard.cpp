@@ -4,8 +4,10 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "commands.h"
 #include "feroma/core/error.h"
@@ -16,6 +18,11 @@ extern char** environ;
 
 namespace feroma::cli {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// Runs that are named to somebody who has to choose.
+constexpr std::size_t kNamedRuns = 3;
 
 struct DashboardArguments {
   DashboardOptions page;
@@ -35,10 +42,45 @@ void open_browser(std::string url) {
   static_cast<void>(::waitpid(child, &status, 0));
 }
 
+/// The folders in `folder` that hold a run, in order of their names.
+std::vector<fs::path> runs_in(const fs::path& folder) {
+  std::vector<fs::path> runs;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (fs::exists(entry.path() / "events.jsonl", error)) {
+      runs.push_back(entry.path());
+    }
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+/// A run may begin later, but not in a folder that holds other runs: whoever names one wants to see one of these.
+void check_folder(const fs::path& folder) {
+  require(fs::is_directory(folder), ErrorCode::invalid_config,
+          "DIR must be the folder of a run or the state of a server, got \"{}\"", folder.string());
+  if (fs::exists(folder / "events.jsonl")) {
+    return;
+  }
+  const bool is_sweep = fs::is_directory(folder / "cells");
+  const std::vector<fs::path> runs = runs_in(is_sweep ? folder / "cells" : folder);
+  if (!is_sweep && runs.empty()) {
+    log::warning("{} holds no run yet: the page waits until one begins there", folder.string());
+    return;
+  }
+  std::string names;
+  for (std::size_t i = 0; i < std::min(runs.size(), kNamedRuns); ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", runs[i].string());
+  }
+  fail(ErrorCode::invalid_config, "DIR must be the folder of one run, and {} {}: {}{}", folder.string(),
+       is_sweep ? "is that of a sweep" : "holds others",
+       runs.empty() ? "none of its cells has begun" : "name one of them, " + names,
+       runs.size() > kNamedRuns ? fmt::format(" or {} more", runs.size() - kNamedRuns) : "");
+}
+
 void show(const DashboardArguments& arguments) {
   require(has_dashboard(), ErrorCode::unsupported, "this build has no dashboard: {}", why_no_dashboard());
-  require(std::filesystem::is_directory(arguments.page.folder), ErrorCode::invalid_config,
-          "DIR must be the folder of a run or the state of a server, got \"{}\"", arguments.page.folder.string());
+  check_folder(arguments.page.folder);
   const std::atomic<bool>& stop = stop_on_interrupt();
   const Dashboard page(arguments.page);
   fmt::print("{}\n", page.url());

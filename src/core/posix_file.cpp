@@ -7,13 +7,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "feroma/core/fault_point.h"
 
 namespace feroma::detail {
 namespace {
+
+/// Who asks whether a file is held has it for a moment; only who has it for longer holds it.
+constexpr int kLockTries = 4;
+constexpr auto kBetweenLockTries = std::chrono::milliseconds(10);
 
 /// Calls until the call is not interrupted by a signal.
 template <class Call>
@@ -111,14 +117,28 @@ void PosixFile::truncate(std::uint64_t size) {
   }
 }
 
-bool PosixFile::try_lock() {
-  if (uninterrupted([&] { return ::flock(descriptor_, LOCK_EX | LOCK_NB); }) == 0) {
+bool PosixFile::flock_now(int how) {
+  if (uninterrupted([&] { return ::flock(descriptor_, how | LOCK_NB); }) == 0) {
     return true;
   }
   if (errno != EWOULDBLOCK) {
     fail_errno(path_, "lock", errno);
   }
   return false;
+}
+
+bool PosixFile::try_lock() {
+  bool locked = flock_now(LOCK_EX);
+  for (int tries = 1; !locked && tries < kLockTries; ++tries) {
+    std::this_thread::sleep_for(kBetweenLockTries);
+    locked = flock_now(LOCK_EX);
+  }
+  return locked;
+}
+
+bool PosixFile::is_held() {
+  // Shared, so that several who ask do not take each other for a holder.
+  return !flock_now(LOCK_SH) || !flock_now(LOCK_UN);
 }
 
 std::uint64_t PosixFile::size() const {

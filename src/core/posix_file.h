@@ -27,13 +27,18 @@ class PosixFile {
   void write_all(std::span<const std::byte> bytes);
   void sync();
   void truncate(std::uint64_t size);
-  /// Whether nobody else holds the file now; it is held until it is closed.
+  /// Whether nobody else holds the file now; it is held until it is closed. Who only asks, by is_held, is waited for.
   [[nodiscard]] bool try_lock();
+  /// Whether another opening of this file or folder, in any process, holds it.
+  [[nodiscard]] bool is_held();
   [[nodiscard]] std::uint64_t size() const;
   /// Closes now, so that an error the system reports late is not lost.
   void close();
 
  private:
+  /// False where somebody else has it.
+  [[nodiscard]] bool flock_now(int how);
+
   std::filesystem::path path_;
   bool is_folder_ = false;
   int descriptor_ = -1;

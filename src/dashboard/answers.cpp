@@ -37,7 +37,7 @@ bool is_guarded(const Sight& sight) {
   return mode != "off" && mode != "paper";  // where nothing is known, as if
 }
 
-/// A server under a budget is told no accuracies, so the zeros in its files mean nothing.
+/// A server under a budget is told no accuracies; files of earlier versions have zeros there, which mean nothing.
 bool tells_accuracy(const Sight& sight) { return !(sight.federation && is_guarded(sight)); }
 
 Json point_json(const Sight& sight, const RoundPoint& point) {
@@ -186,6 +186,7 @@ std::string run_answer(const Sight& sight) {
                   {"epoch", sight.epoch},
                   {"state", !begun               ? "waiting"
                             : sight.run.finished ? "finished"
+                            : sight.stopped      ? "stopped"
                                                  : "running"},
                   {"federation", sight.federation},
                   {"read_bytes", sight.read},

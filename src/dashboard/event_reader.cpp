@@ -7,6 +7,7 @@
 #include "dashboard/run_state.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/report/schema.h"
 #include "report/record_json.h"
 
 namespace feroma::dashboard {
@@ -124,6 +125,12 @@ class EventReader {
   void remember(std::vector<Place>& places) { places.push_back({round_of(event_, where_), offset_, size_}); }
 
   void started() {
+    try {
+      detail::check_schema(event_, kEventsSchema, where_);
+    } catch (const Error&) {
+      state_.refused = true;  // what follows may mean something else
+      throw;
+    }
     const Json& config = member(event_, "config", &Json::is_object, where_);
     require(config.size() <= kMostSettings, ErrorCode::invalid_data, "{}: has more than {} settings", where_,
             kMostSettings);
@@ -216,6 +223,9 @@ class EventReader {
 };
 
 void RunState::take_event(std::string_view text, const std::string& where, std::uint64_t offset) {
+  if (refused) {
+    return;
+  }
   try {
     require(is_shallow(text), ErrorCode::invalid_data, "{}: is nested deeper than {}", where, kDeepest);
     const Json event = Json::parse(text, nullptr, /*allow_exceptions=*/false);

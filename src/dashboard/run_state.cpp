@@ -71,7 +71,7 @@ ClientState* RunState::client(AlgorithmState& algorithm, std::uint32_t id) {
 }
 
 void RunState::take_client(std::string_view text, const std::string& where, std::uint64_t offset) {
-  if (text == detail::kClientsHeader) {
+  if (refused || text == detail::kClientsHeader) {
     return;
   }
   try {
@@ -91,8 +91,11 @@ void RunState::take_client(std::string_view text, const std::string& where, std:
     seen.loss = number_of<double>(fields[5], where);
     seen.accuracy_before = number_of<double>(fields[6], where);
     seen.accuracy_after = number_of<double>(fields[7], where);
-    require(std::isfinite(seen.accuracy_after), ErrorCode::invalid_data, "{}: accuracy_after must be finite", where);
-    batch_.accuracies.push_back(seen.accuracy_after);
+    require(!std::isinf(seen.accuracy_after), ErrorCode::invalid_data, "{}: accuracy_after must be finite or nan",
+            where);
+    if (!std::isnan(seen.accuracy_after)) {
+      batch_.accuracies.push_back(seen.accuracy_after);  // others did not tell theirs
+    }
     owner.client_rows += 1;
     const auto id = number_of<std::uint32_t>(fields[2], where);
     seen.distribution = number_of<int>(fields[3], where);

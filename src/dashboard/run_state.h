@@ -119,6 +119,7 @@ class RunState {
   std::map<std::string, std::string> config;  ///< dotted keys, values as they are written in a config
   std::vector<AlgorithmState> algorithms;     ///< in the order in which they appeared
   bool finished = false;
+  bool refused = false;  ///< of a version that is not known: nothing of it is read
   int resumed = 0;
   Damage damage;
 

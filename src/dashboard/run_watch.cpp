@@ -1,7 +1,9 @@
 #include "dashboard/run_watch.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 
+#include "core/posix_file.h"
 #include "feroma/core/error.h"
 
 namespace feroma::dashboard {
@@ -10,6 +12,24 @@ namespace {
 constexpr auto kBetweenLooks = std::chrono::milliseconds(250);
 constexpr auto kBetweenPieces = std::chrono::milliseconds(1);
 constexpr auto kBetweenQuestions = std::chrono::seconds(1);
+
+/// What was written so lately has a writer, whoever holds what.
+constexpr auto kQuiet = std::chrono::seconds(10);
+
+/// Whether nobody writes in a folder any more: a simulation holds its folder as long as it runs, a server its journal.
+bool is_left(const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(folder / "events.jsonl", error);
+  if (error || std::filesystem::file_time_type::clock::now() - written < kQuiet) {
+    return false;
+  }
+  const std::filesystem::path journal = folder / "journal";
+  try {
+    return !detail::PosixFile(std::filesystem::exists(journal) ? journal : folder, O_RDONLY).is_held();
+  } catch (const std::exception&) {
+    return false;  // where nobody can be asked, it may go on
+  }
+}
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
@@ -44,6 +64,7 @@ void RunWatch::watch() {
     try {
       more = look();
       ask_live();
+      ask_writer();
     } catch (const std::exception& error) {
       // A disk that fails must not end the page: it says so, once, and goes on looking.
       const std::lock_guard lock(mutex_);
@@ -94,6 +115,22 @@ bool RunWatch::look() {
     changed_.notify_all();
   }
   return sight_.read < sight_.size && sight_.read != before;
+}
+
+void RunWatch::ask_writer() {
+  const auto time = std::chrono::steady_clock::now();
+  if (time - asked_writer_ < kBetweenQuestions) {
+    return;
+  }
+  asked_writer_ = time;
+  const bool finished = see([](const Sight& sight) { return sight.run.finished; });
+  const bool stopped = !finished && is_left(sight_.folder);  // which nobody changes
+  const std::lock_guard lock(mutex_);
+  if (sight_.stopped != stopped) {
+    sight_.stopped = stopped;
+    sight_.version += 1;
+    changed_.notify_all();
+  }
 }
 
 void RunWatch::ask_live() {

@@ -21,6 +21,7 @@ struct Sight {
   bool federation = false;  ///< the state of a server rather than a simulation
   std::uint64_t read = 0;   ///< bytes of the growing files
   std::uint64_t size = 0;   ///< that they have
+  bool stopped = false;     ///< nobody writes any more
   LiveStatus live;
   double live_time = 0;       ///< when it was asked, seconds since 1970; 0: never
   std::uint64_t epoch = 0;    ///< another one after files were cut or replaced
@@ -52,6 +53,7 @@ class RunWatch {
   /// True where there is more to read at once.
   [[nodiscard]] bool look();
   void ask_live();
+  void ask_writer();
 
   std::function<LiveStatus()> live_;
   TailedFile events_;
@@ -61,6 +63,7 @@ class RunWatch {
   mutable std::condition_variable changed_;
   Sight sight_;
   std::chrono::steady_clock::time_point asked_{};
+  std::chrono::steady_clock::time_point asked_writer_{};
   std::jthread thread_;  // last: it uses all of the above
 };
 

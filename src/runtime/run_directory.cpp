@@ -1,20 +1,18 @@
 #include "feroma/runtime/run_directory.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "core/posix_file.h"
 #include "feroma/core/build_info.h"
 #include "feroma/core/files.h"
 #include "feroma/core/simd.h"
 #include "feroma/report/schema.h"
+#include "report/record_json.h"
 
 namespace feroma {
 namespace {
@@ -89,6 +87,7 @@ Json read_manifest(const fs::path& path) {
   const Json manifest = Json::parse(read_text(path / "manifest.json"), nullptr, /*allow_exceptions=*/false);
   require(manifest.is_object(), ErrorCode::invalid_data, "{}: must be a JSON object",
           (path / "manifest.json").string());
+  detail::check_schema(manifest, kManifestSchema, (path / "manifest.json").string());
   return manifest;
 }
 
@@ -121,6 +120,10 @@ std::optional<RunTimes> run_times(const fs::path& folder) {
   times.ended = text("ended");
   return times;
 }
+
+struct RunDirectory::Lock {
+  detail::PosixFile file;
+};
 
 RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& experiment, int threads)
     : path_(std::move(path)) {
@@ -158,20 +161,11 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
   write_manifest(started_, "");
 }
 
-RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) {
-    ::close(lock_);
-  }
-}
+RunDirectory::~RunDirectory() = default;
 
 void RunDirectory::take_lock() {
-  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  require(lock_ >= 0, ErrorCode::io, "{}: cannot open the run folder: {}", path_.string(), std::strerror(errno));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock_);
-    lock_ = -1;
-    fail(ErrorCode::invalid_config, "{}: another process is writing this run", path_.string());
-  }
+  lock_ = std::make_unique<Lock>(Lock{detail::PosixFile(path_, O_RDONLY | O_DIRECTORY)});
+  require(lock_->file.try_lock(), ErrorCode::invalid_config, "{}: another process is writing this run", path_.string());
 }
 
 void RunDirectory::write_manifest(const std::string& started, const std::string& ended) const {

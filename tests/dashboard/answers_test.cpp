@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "dashboard/array_answers.h"
 #include "dashboard/matrix_file.h"
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
+#include "feroma/report/run_writer.h"
 #include "tests/core/expect_error.h"
 #include "tests/dashboard/sample_folder.h"
 
@@ -66,6 +68,66 @@ TEST_F(Answers, ARunSaysHowFarItIsAndWhatItsAlgorithmsDid) {
   EXPECT_EQ(run["result"], nullptr);
   // 0.40 to 0.44 of a budget of 2: a fifth.
   EXPECT_EQ(run["epsilon"]["bins"], json({0, 0, 5, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST_F(Answers, AFinishedRunHasItsResults) {
+  write_sample(folder_.path(), 3, 4);
+  {
+    RunWriter writer(folder_.path(), RunWriter::Mode::resume);
+    ResultRecord result;
+    result.label = "feroma-auto";
+    result.algorithm = "feroma";
+    result.preset = "auto";
+    result.accuracy = 81.5;
+    result.accuracy_known = 84.25;
+    result.match_rate = 0.75;
+    result.seconds_total = 12;
+    writer.algorithm_finished(result);
+    ResultRecord none;
+    none.label = "ifca";
+    none.algorithm = "ifca";
+    none.not_applicable = "there is one cluster";
+    writer.algorithm_finished(none);
+    writer.run_finished(13);
+    static_cast<void>(writer.flush_and_sizes());
+  }
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.run.finished; }));
+  const json answer = run();
+  EXPECT_EQ(answer["state"], "finished");
+  EXPECT_EQ(answer["damage"]["count"], 0);
+  const json& result = answer["algorithms"][0]["result"];
+  EXPECT_EQ(result["accuracy"], 81.5);
+  EXPECT_EQ(result["accuracy_known"], 84.25);
+  EXPECT_EQ(result["accuracy_few_label"], nullptr);
+  EXPECT_EQ(result["match_rate"], 0.75);
+  EXPECT_EQ(result["seconds_total"], 12);
+  ASSERT_EQ(answer["algorithms"].size(), 2U);
+  EXPECT_EQ(answer["algorithms"][1]["result"]["not_applicable"], "there is one cluster");
+}
+
+TEST_F(Answers, RoundsWithoutAccuraciesHaveNoBestOne) {
+  RoundRecord record;
+  record.algorithm = "fedavg";
+  record.loss = record.accuracy_before = record.accuracy_after = std::numeric_limits<double>::quiet_NaN();
+  ClientRecord client;
+  client.loss = client.accuracy_before = client.accuracy_after = record.loss;
+  record.clients = {client};
+  {
+    RunWriter writer(folder_.path(), RunWriter::Mode::create);  // of a server, without a manifest
+    writer.run_started({{"privacy.mode", {std::string("off"), ""}}});
+    for (record.round = 1; record.round <= 2; ++record.round) {
+      writer.round_finished(record);
+    }
+    static_cast<void>(writer.flush_and_sizes());
+  }
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  const json answer = run();
+  EXPECT_EQ(answer["damage"]["count"], 0) << answer["damage"];
+  EXPECT_EQ(answer["algorithms"][0]["best"], nullptr);
+  EXPECT_EQ(answer["algorithms"][0]["last"]["accuracy_after"], nullptr);
+  EXPECT_EQ(clients({})["rows"][0]["accuracy_after"], nullptr);
 }
 
 TEST_F(Answers, AHistoryIsThinnedToThePointsThatAreWanted) {

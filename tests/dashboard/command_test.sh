@@ -40,6 +40,16 @@ echo "a-token-of-twenty-two." > "$folder/good-token"
 expect 2 "must be 16 to 256 letters" "$feroma" dashboard "$folder" --token-file "$folder/token"
 expect 1 "none: cannot open" "$feroma" dashboard "$folder" --token-file "$folder/none"
 
+# A folder with runs in it is not one of them.
+mkdir -p "$folder/sweep/cells"
+expect 2 "is that of a sweep: none of its cells has begun" "$feroma" dashboard "$folder/sweep"
+for cell in e d c b a; do
+  mkdir -p "$folder/sweep/cells/$cell"
+  touch "$folder/sweep/cells/$cell/events.jsonl"
+done
+expect 2 "cells/a, $folder/sweep/cells/b, $folder/sweep/cells/c or 2 more" "$feroma" dashboard "$folder/sweep"
+expect 2 "holds others: name one of them, $folder/sweep/cells/a" "$feroma" dashboard "$folder/sweep/cells"
+
 # started ARGUMENTS...: the address that it prints.
 started() {
   # Not ignored, as background processes of a shell have it: Ctrl-C is tested.
@@ -60,6 +70,7 @@ ended() {
 }
 
 started --listen 127.0.0.1:0
+grep -qF "holds no run yet: the page waits until one begins there" "$folder/log" || fail "it waits and does not say so"
 [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/$ ]] || fail "loopback needs no token: $url"
 if "$feroma" --version | grep -qF "gRPC): yes"; then
   config=$(dirname "$0")/../../configs/federation.toml
@@ -69,6 +80,7 @@ if "$feroma" --version | grep -qF "gRPC): yes"; then
   expect 0 "127.0.0.1:0 is free" "${check[@]}" --dashboard 127.0.0.1:0 --dashboard-token-file "$folder/good-token"
 fi
 ended
+touch "$folder/events.jsonl"
 started --listen 127.0.0.1:0 --token-file "$folder/good-token"
 [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/$ ]] || fail "a token from a file is not printed: $url"
 [[ ! -s $folder/log ]] || fail "the log should be empty: $(cat "$folder/log")"

@@ -1,8 +1,15 @@
 // Files that grow, are torn, cut, damaged or not there yet.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
+#include "core/posix_file.h"
+#include "dashboard/answers.h"
 #include "dashboard/run_watch.h"
 #include "feroma/core/files.h"
 #include "feroma/report/run_writer.h"
@@ -167,11 +174,85 @@ TEST(RunWatch, ReportsDamageAndShowsTheRest) {
   });
 }
 
+/// Lets the run's last event be an hour old.
+void let_age(const TempFolder& folder) {
+  const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(folder / "events.jsonl", before);
+}
+
+TEST(RunWatch, ARunThatNobodyHoldsAnyMoreIsStopped) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 3);
+  let_age(folder);
+  std::optional<detail::PosixFile> writer(std::in_place, folder.path(), O_RDONLY);
+  ASSERT_TRUE(writer->try_lock());
+  const RunWatch watch(folder.path(), {});
+  const auto state = [&] { return nlohmann::json::parse(watch.see(run_answer))["state"]; };
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // it has been asked
+  EXPECT_EQ(state(), "running") << "a long round";
+  writer.reset();
+  EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return s.stopped; }));
+  EXPECT_EQ(state(), "stopped");
+  writer.emplace(folder.path(), O_RDONLY);
+  ASSERT_TRUE(writer->try_lock()) << "who only looks keeps nobody from going on";
+  EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return !s.stopped; }));
+  writer.reset();
+  append(folder / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
+  let_age(folder);
+  EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.finished; }));
+  EXPECT_EQ(state(), "finished");
+}
+
+TEST(RunWatch, AServerHoldsItsJournal) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 3);
+  append(folder / "journal", "FEROMAJ1");
+  let_age(folder);
+  std::optional<detail::PosixFile> server(std::in_place, folder / "journal", O_RDWR);
+  ASSERT_TRUE(server->try_lock());
+  const RunWatch watch(folder.path(), {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_FALSE(watch.see([](const Sight& s) { return s.stopped; }));
+  server.reset();
+  EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return s.stopped; }));
+}
+
+TEST(RunWatch, ARunOfALaterVersionIsRefused) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 3);
+  std::string events = read_text(folder / "events.jsonl");
+  const std::string schema = "\"schema\":1";
+  ASSERT_NE(events.find(schema), std::string::npos);
+  write_file_atomically(folder / "events.jsonl",
+                        std::string_view(events.replace(events.find(schema), schema.size(), "\"schema\":2")));
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  watch.see([](const Sight& sight) {
+    ASSERT_EQ(sight.run.damage.count, 1U);
+    EXPECT_TRUE(holds(sight.run.damage.first[0], "events.jsonl:1: schema 2 is newer than 1"));
+    EXPECT_TRUE(sight.run.algorithms.empty()) << "what follows may mean something else";
+  });
+}
+
+TEST(RunState, AccuraciesThatAreNotToldCountNowhere) {
+  RunState state;
+  state.take_client("a,1,1,0,5,nan,nan,nan,", "clients.csv:2", 50);
+  state.settle();
+  EXPECT_EQ(state.damage.count, 0U);
+  EXPECT_TRUE(state.algorithms.at(0).spreads.empty());
+  EXPECT_TRUE(std::isnan(state.algorithms.at(0).clients.at(1).accuracy_after));
+  state.take_client("a,1,2,0,5,0.5,40,60,", "clients.csv:3", 80);
+  state.settle();
+  EXPECT_EQ(state.algorithms.at(0).spreads.at(0).clients, 1U);
+  EXPECT_EQ(state.algorithms.at(0).spreads.at(0).low, 60);
+}
+
 TEST(RunState, WhatNoWriterWroteIsDamageAndEndsNothing) {
   RunState state;
   state.take_client(",0,1,0,1,1,1,1,", "clients.csv:2", 50);  // what a state begins with
   EXPECT_EQ(state.algorithms.at(0).client_lines.size(), 1U);
-  state.take_client("a,1,1,0,1,1,1,nan,", "clients.csv:3", 70);
+  state.take_client("a,1,1,0,1,1,1,inf,", "clients.csv:3", 70);
   EXPECT_EQ(state.damage.count, 1U);
   state.settle();
   const std::string deep = R"({"event":"run_started","config":{"a":)" + std::string(200'000, '[') +

@@ -115,6 +115,21 @@ TEST_F(RunDirectoryTest, ResumeNamesBothSimdTargetsWhereTheConfigSaysAnother) {
   });
 }
 
+TEST_F(RunDirectoryTest, AManifestOfALaterVersionIsRefused) {
+  make(Existing::refuse);
+  std::string manifest = read_text(out / "manifest.json");
+  const std::string schema = "\"schema\": 1";
+  ASSERT_NE(manifest.find(schema), std::string::npos);
+  write_file_atomically(out / "manifest.json", manifest.replace(manifest.find(schema), schema.size(), "\"schema\": 2"));
+  const std::string part = "manifest.json: schema 2 is newer than 1, the newest that this version reads";
+  expect_error(ErrorCode::invalid_data, part, [&] { return run_times(out).has_value(); });
+  expect_error(ErrorCode::invalid_data, part, [&] {
+    make(Existing::resume);
+    return 0;
+  });
+  make(Existing::overwrite);
+}
+
 TEST_F(RunDirectoryTest, TheManifestNamesTargetAndCpuFeatures) {
   make(Existing::refuse);
   const auto manifest = nlohmann::json::parse(read_text(out / "manifest.json"));

@@ -16,11 +16,14 @@ expect() { # expect WHAT TEXT PART: TEXT must hold PART
 }
 
 # A program that writes down what it is asked for, and knows the paper's tables.
-cat > "$scratch/feroma" << PROGRAM
+plain_program() {
+  cat > "$scratch/feroma" << PROGRAM
 #!/usr/bin/env bash
 [[ \$* == 'report --list-tables' ]] && exec "$program" "\$@"
 echo "asked: \$*"
 PROGRAM
+}
+plain_program
 chmod +x "$scratch/feroma"
 reproduce() { FEROMA="$scratch/feroma" scripts/reproduce "$@" 2>&1; }
 
@@ -54,6 +57,45 @@ expect 'a dry run of requirements' "$said" "would measure: $scratch/out/requirem
 said=$(reproduce eps_R1 --out "$scratch/out")
 expect 'requirements' "$said" "report --table eps_R1 $scratch/out"
 expect 'the file of requirements' "$(cat "$scratch/out/requirements.json")" 'asked: bench --requirements --format json'
+
+# Data that are needed and absent are fetched before the cells run: not those of cells that are done, nor in a dry run.
+absent='mnist,cifar10' fetches=yes
+with_data() {
+  cat > "$scratch/feroma" << PROGRAM
+#!/usr/bin/env bash
+cell() { printf '    {\n      "cell": "1",\n      "dataset": "%s",\n      "status": "%s"\n    },\n' "\$@"; }
+[[ \$* == 'report --list-tables' ]] && exec "$program" "\$@"
+if [[ \$* == *'--format json' ]]; then
+  cell mnist pending; cell fmnist pending; cell cifar10 done
+  exit 0
+elif [[ \$* == 'data list' ]]; then
+  for name in mnist fmnist cifar10; do
+    [[ ,$absent, == *,\$name,* ]] && echo "\$name  1x28x28  absent (feroma data get \$name)" || echo "\$name  1x28x28  /data/\$name"
+  done
+  exit 0
+fi
+echo "asked: \$*"
+[[ \$1 != data || $fetches == yes ]]
+PROGRAM
+  reproduce main_table_2 "$@"
+}
+said=$(with_data)
+expect 'data that are fetched' "$said" $'reproduce: fetching mnist, which cells of main_table_2 need\nasked: data get mnist\nasked: sweep'
+[[ $said != *'get fmnist'* && $said != *'get cifar10'* ]] || { echo "reproduce_test: only what is needed and absent: $said" >&2; failures=$((failures + 1)); }
+for option in --dry-run '--set scenario.data_dir=data'; do
+  said=$(with_data $option)
+  [[ $said != *'data get'* ]] || { echo "reproduce_test: $option fetches nothing: $said" >&2; failures=$((failures + 1)); }
+done
+fetches=no
+said=$(with_data)
+expect 'data that cannot be fetched, and others that are here' "$said" 'mnist could not be fetched: those cells will fail, the others are run'
+expect 'the cells of the others' "$said" 'asked: sweep'
+absent='mnist,fmnist' code=0
+said=$(with_data) || code=$?
+expect 'exit code without any data' "$code" 1
+expect 'no data at all' "$said" 'main_table_2 needs fmnist mnist, which could not be fetched'
+[[ $said != *'asked: sweep'* ]] || { echo "reproduce_test: nothing is run without data: $said" >&2; failures=$((failures + 1)); }
+plain_program
 
 # What the real program makes of it: later sweeps take the folder, and the printed commands are such as it can read.
 mkdir "$scratch/table" "$scratch/empty"

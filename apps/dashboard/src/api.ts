@@ -65,7 +65,7 @@ export interface Run {
   version: string;
   name: string;
   epoch: number;
-  state: "waiting" | "running" | "finished";
+  state: "waiting" | "running" | "stopped" | "finished";
   federation: boolean;
   read_bytes: number;
   size_bytes: number;

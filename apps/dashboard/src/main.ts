@@ -143,21 +143,30 @@ function drawNotices(now: Run): void {
   }
 }
 
-let announced = "";
+const betweenAnnouncements = 5000; // milliseconds: not more often than somebody can listen to
+let wanted = "";
 let lastAnnouncement = 0;
+let pending: ReturnType<typeof setTimeout> | null = null;
 function announce(now: Run): void {
   const active = now.algorithms.at(-1);
   if (!active?.last) {
     return;
   }
-  const text = `${active.label}: round ${active.rounds}${now.planned.rounds ? ` of ${now.planned.rounds}` : ""}, accuracy ${percent(active.last.accuracy_after)}`;
-  const time = Date.now();
-  // Not more often than somebody can listen to.
-  if (text !== announced && time - lastAnnouncement > 5000) {
-    announced = text;
-    lastAnnouncement = time;
-    setText(get("live"), text);
+  const accuracy = active.last.accuracy_after === null ? "" : `, accuracy ${percent(active.last.accuracy_after)}`;
+  const text = `${active.label}: round ${active.rounds}${now.planned.rounds ? ` of ${now.planned.rounds}` : ""}${accuracy}`;
+  if (text === wanted) {
+    return;
   }
+  wanted = text;
+  // What comes too soon is told later, the newest of it.
+  pending ??= setTimeout(
+    () => {
+      pending = null;
+      lastAnnouncement = Date.now();
+      setText(get("live"), wanted);
+    },
+    Math.max(0, lastAnnouncement + betweenAnnouncements - Date.now()),
+  );
 }
 
 function update(): void {
@@ -168,7 +177,7 @@ function update(): void {
   const dataset = now.config["scenario.dataset"];
   setText(title, now.name);
   document.title = `${now.name} · Feroma`;
-  const words = { waiting: "waiting for the first event", running: "running", finished: "finished" };
+  const words = { waiting: "waiting for the first event", running: "running", stopped: "stopped before its end", finished: "finished" };
   const status = connected ? now.state : "lost";
   state.className = `state ${status}`;
   setText(state, connected ? words[now.state] : "not connected");

@@ -144,6 +144,7 @@ export function mixingView(): View {
     tellPair(cursor[0], cursor[1]);
   });
 
+  let shown = ""; // which round was asked for
   const load = latest(async ({ algorithm, round }: { algorithm: string; round: number }) => {
     try {
       const answer = await ask<Mixing>("mixing", { algorithm, round, cells: innerWidth < 700 ? 64 : 128 });
@@ -155,6 +156,7 @@ export function mixingView(): View {
       }
     } catch (error) {
       if (algorithm === selected) {
+        shown = ""; // tried again with the next news
         known = null;
         map.core().clear();
         table.show([], []);
@@ -163,7 +165,6 @@ export function mixingView(): View {
     }
   });
 
-  let shown = "";
   return {
     id: "mixing",
     name: "Mixing",

@@ -172,6 +172,7 @@ export function profilesView(): View {
     );
   };
 
+  let shown = ""; // which round was asked for
   const load = latest(async ({ algorithm, round }: { algorithm: string; round: number }) => {
     try {
       const answer = await ask<Profiles>("profiles", { algorithm, round, trail: 6, points: 300 });
@@ -182,6 +183,7 @@ export function profilesView(): View {
       }
     } catch (error) {
       if (algorithm === selected) {
+        shown = ""; // tried again with the next news
         known = null;
         plane.core().clear();
         table.show([], []);
@@ -192,7 +194,6 @@ export function profilesView(): View {
   by.addEventListener("change", draw);
   trails.addEventListener("change", draw);
 
-  let shown = "";
   return {
     id: "profiles",
     name: "Profiles",

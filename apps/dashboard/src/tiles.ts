@@ -50,7 +50,8 @@ export function tiles(): { element: HTMLElement; draw: (run: Run) => void } {
                      several > 1 ? `over ${several} algorithms` : "");
     const left = timeLeft(now);
     const spent = now.algorithms.reduce((sum, a) => sum + a.seconds, 0);
-    tiles.left.set(now.state === "finished" ? "done" : duration(left), `${duration(spent)} so far`);
+    const ended = { waiting: "", running: "", stopped: "stopped", finished: "done" }[now.state];
+    tiles.left.set(ended || duration(left), `${duration(spent)} so far`);
     const best = now.algorithms
       .filter((a) => a.best?.accuracy_after !== null && a.best !== null)
       .sort((a, b) => (b.best?.accuracy_after ?? 0) - (a.best?.accuracy_after ?? 0))[0];

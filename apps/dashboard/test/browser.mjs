@@ -23,29 +23,45 @@ function start(...how) {
   return child;
 }
 
-/** The program over a folder; `url` once it listens. */
-export async function startDashboard(program, folder, ...more) {
-  const child = start(program, ["dashboard", folder, "--listen", "127.0.0.1:0", ...more], { stdio: ["ignore", "pipe", "inherit"] });
-  const url = await new Promise((resolve, reject) => {
-    let text = "";
-    child.stdout.on("data", (data) => {
-      text += data;
-      if (text.includes("\n")) {
-        resolve(text.split("\n")[0]);
-      }
-    });
-    child.on("exit", (code) => reject(new Error(`feroma dashboard ended with ${code}`)));
-  });
+/** The program with these arguments. What it prints is kept; `said` waits for a line like `pattern` and gives its groups. */
+export function startProgram(program, ...argumentsOf) {
+  const child = start(program, argumentsOf, { stdio: ["ignore", "pipe", "inherit"] });
+  const heard = { text: "", ended: null };
+  child.stdout.on("data", (data) => (heard.text += data));
+  const ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve((heard.ended = code ?? signal))));
   return {
-    url,
     pid: child.pid,
-    stop: () =>
-      new Promise((resolve) => {
-        child.removeAllListeners("exit");
-        child.on("exit", resolve);
-        child.kill("SIGINT");
-      }),
+    output: () => heard.text,
+    ended,
+    said: async (pattern) => {
+      for (const until = performance.now() + 60000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+        const found = pattern.exec(heard.text);
+        if (found) {
+          return found;
+        }
+        assert.equal(heard.ended, null, `feroma ${argumentsOf[0]} ended before it said ${pattern}: ${heard.text}`);
+        assert.ok(performance.now() < until, `feroma ${argumentsOf[0]} does not say ${pattern}: ${heard.text}`);
+      }
+    },
+    /** Ctrl-C; gives its exit code. */
+    stop: () => {
+      child.kill("SIGINT");
+      return ended;
+    },
   };
+}
+
+/** Holds a run's folder as the program does that writes it, until `letGo`. */
+export function holdRun(folder) {
+  const child = start("flock", ["--no-fork", folder, "sleep", "3600"], { stdio: "ignore" });
+  return { letGo: () => child.kill("SIGKILL") };
+}
+
+/** The page over a folder; `url` once it listens. */
+export async function startDashboard(program, folder, ...more) {
+  const page = startProgram(program, "dashboard", folder, "--listen", "127.0.0.1:0", ...more);
+  const [, url] = await page.said(/^(http.*)\n/m);
+  return { ...page, url };
 }
 
 /** Runs `test` with a browser; ends with 77 where there is none, which ctest shows as skipped. */
@@ -94,7 +110,7 @@ export async function openPage(browser, url, options = {}) {
     }
   });
   await page.goto(url);
-  await page.locator(".state.running, .state.finished, .state.waiting").waitFor({ timeout: 60000 });
+  await page.locator(".state.running, .state.stopped, .state.finished, .state.waiting").waitFor({ timeout: 60000 });
   return { page, context, troubles };
 }
 
@@ -115,6 +131,20 @@ export async function picture(page, name) {
     await page.mouse.move(2, 2);
     await page.screenshot({ path: join(pictures, `${name}.png`) });
   }
+}
+
+/** The heat map's cell in a row and column, counted from its corners, under the mouse; what the page then tells. */
+export async function hoverCell(page, row, column, rows, columns, told) {
+  const chart = page.locator("#view-mixing .chart");
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  const grid = { left: 64, right: 16, top: 56, bottom: 48 };
+  const x = box.x + grid.left + ((column + 0.5) * (box.width - grid.left - grid.right)) / columns;
+  const y = box.y + grid.top + ((row + 0.5) * (box.height - grid.top - grid.bottom)) / rows;
+  await page.mouse.move(x - 2, y - 2);
+  await page.mouse.move(x, y);
+  await page.locator("#pair", { hasText: told }).waitFor();
+  return page.locator("#pair").textContent();
 }
 
 export const views = ["Overview", "Profiles", "Mixing", "Clients", "Privacy", "Server"];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expectNoTrouble, openPage, openView, picture, startDashboard, withBrowser } from "./browser.mjs";
+import { expectNoTrouble, hoverCell, openPage, openView, picture, startDashboard, withBrowser } from "./browser.mjs";
 import { SampleRun } from "./generate.mjs";
 
 const program = process.argv[2];
@@ -34,7 +34,27 @@ async function matrixOf(page, round) {
   }
 }
 
-async function looks(page, rounds, clients) {
+/** The mouse on a cell names what is under it, clients or blocks of clients, and the weight that the file has. */
+async function pointed(page, run, rounds) {
+  const most = 128; // cells that are drawn in a row
+  const step = Math.ceil(run.mixed / most);
+  const cells = Math.ceil(run.mixed / step);
+  const [row, column] = [5, Math.min(20, cells - 1)];
+  const named = (cell) => (step === 1 ? `client ${cell}` : `clients ${cell * step}–${cell * step + step - 1}`);
+  const text = await hoverCell(page, row, column, cells, cells, `${named(row)} took`);
+  const shown = new RegExp(`^Round ${rounds}: ${named(row)} took,?(?: each,)? ([0-9.e-]+) from ${named(column)}$`).exec(text);
+  assert.ok(shown, text);
+  let sum = 0;
+  for (let r = row * step; r < (row + 1) * step; ++r) {
+    for (let s = column * step; s < (column + 1) * step; ++s) {
+      sum += run.weights[r * run.mixed + s];
+    }
+  }
+  const weight = sum / step;
+  assert.ok(Math.abs(Number(shown[1]) - weight) <= 0.051 * weight + 1e-5, `${text}, the file has ${weight}`);
+}
+
+async function looks(page, run, rounds, clients) {
   await timed("profiles", patience, async () => {
     await openView(page, "Profiles");
     await page.locator("#view-profiles canvas").first().waitFor();
@@ -45,6 +65,7 @@ async function looks(page, rounds, clients) {
     await page.locator("#view-mixing canvas").first().waitFor();
     await matrixOf(page, rounds);
   });
+  await timed("pointing at a cell", soon, () => pointed(page, run, rounds));
   await timed("ten rounds back, one key each", patience, async () => {
     await page.locator("#view-mixing input[type=range]").focus();
     for (let i = 0; i < 10; ++i) {
@@ -75,7 +96,7 @@ await withBrowser(async (browser, folder) => {
   const first = await startDashboard(program, middle);
   const small = await openPage(browser, first.url);
   await small.page.getByRole("row", { name: /feroma-auto.*200\/200/ }).first().waitFor({ timeout: 60000 });
-  await looks(small.page, 200, 100);
+  await looks(small.page, run, 200, 100);
   await picture(small.page, "large-overview");
   expectNoTrouble(small.troubles);
   await small.context.close();
@@ -91,7 +112,7 @@ await withBrowser(async (browser, folder) => {
   const second = await startDashboard(program, many);
   const large = await openPage(browser, second.url);
   await large.page.getByRole("row", { name: new RegExp(`feroma-auto.*${rounds}/${rounds}`) }).first().waitFor({ timeout: 120000 });
-  await looks(large.page, rounds, "10\u202f000");
+  await looks(large.page, big, rounds, "10\u202f000");
   await picture(large.page, "many-overview");
   const heap = await large.page.evaluate(() => performance.memory.usedJSHeapSize / 1e6);
   const resident = residentMegabytes(second.pid);

@@ -1,24 +1,14 @@
 // The page in a browser: it loads, follows a run, names pairs and weights, and can be used by everybody.
 //   node page.mjs FEROMA
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { expectAccessible, expectNoTrouble, openPage, openView, picture, startDashboard, views, withBrowser } from "./browser.mjs";
+import { expectAccessible, expectNoTrouble, holdRun, hoverCell, openPage, openView, picture, startDashboard, views, withBrowser } from "./browser.mjs";
 import { SampleRun } from "./generate.mjs";
 
 const program = process.argv[2];
 
-/** The readout after the mouse was put onto a cell of the heat map, counted from its corners. */
-async function hover(page, row, column, size) {
-  const box = await page.locator("#view-mixing .chart").boundingBox();
-  const grid = { left: 64, right: 16, top: 56, bottom: 48 };
-  const x = box.x + grid.left + ((column + 0.5) * (box.width - grid.left - grid.right)) / size;
-  const y = box.y + grid.top + ((row + 0.5) * (box.height - grid.top - grid.bottom)) / size;
-  await page.mouse.move(x - 2, y - 2);
-  await page.mouse.move(x, y);
-  await page.locator("#pair", { hasText: `client ${row} took` }).waitFor();
-  return page.locator("#pair").textContent();
-}
+const hover = (page, row, column, size) => hoverCell(page, row, column, size, size, `client ${row} took`);
 
 await withBrowser(async (browser, folder) => {
   const clients = 12;
@@ -29,6 +19,7 @@ await withBrowser(async (browser, folder) => {
   for (let round = 1; round <= 8; ++round) {
     run.round("feroma-auto", round);
   }
+  const writer = holdRun(folder);
   const dashboard = await startDashboard(program, folder);
   const { page, context, troubles } = await openPage(browser, dashboard.url);
 
@@ -36,6 +27,8 @@ await withBrowser(async (browser, folder) => {
   await page.getByRole("row", { name: /feroma-auto.*8\/20/ }).first().waitFor();
   run.round("feroma-auto", 9);
   await page.getByRole("row", { name: /feroma-auto.*9\/20/ }).first().waitFor();
+  // Round 9 comes too soon after round 8 to be read out at once, and is read out all the same.
+  await page.locator("#live", { hasText: "feroma-auto: round 9 of 20" }).waitFor({ state: "attached", timeout: 15000 });
 
   // Tabs by keyboard.
   await page.getByRole("tab", { name: "Overview" }).focus();
@@ -64,6 +57,24 @@ await withBrowser(async (browser, folder) => {
   await page.locator("#view-mixing output", { hasText: "round 4" }).waitFor();
   const first = await hover(page, 1, 1, clients);
   assert.match(first, /Round 4: client 1 took/);
+
+  // A round whose file cannot be read is tried again.
+  for (const [view, readout] of [["Mixing", "#pair"], ["Profiles", "#view-profiles .readout"]]) {
+    const file = join(folder, view.toLowerCase(), "feroma-auto-5.npy");
+    renameSync(file, `${file}.away`);
+    await openView(page, view);
+    await page.locator(`#view-${view.toLowerCase()} input[type=range]`).focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    await page.locator(readout, { hasText: "Round 5 cannot be shown" }).waitFor();
+    run.event({ event: "nothing that the page knows" });
+    await page.waitForTimeout(1500);
+    renameSync(`${file}.away`, file);
+    run.event({ event: "nothing that the page knows" });
+    await page.locator(readout, { hasText: "Point at a c" }).waitFor();
+  }
+  assert.ok(troubles.length > 0 && troubles.every((trouble) => trouble.includes("404")), troubles.join("\n"));
+  troubles.length = 0;
 
   // Clients are sorted by keyboard, and the server does it.
   await openView(page, "Clients");
@@ -137,7 +148,43 @@ await withBrowser(async (browser, folder) => {
   await secret.context.close();
   await closed.stop();
 
+  // A run that has ended shows what was reached; one that nobody writes any more, that it was stopped.
+  const ended = join(folder, "ended");
+  mkdirSync(ended);
+  const whole = new SampleRun(ended, { clients, rounds: 5, algorithms: ["fedavg", "feroma-auto", "ifca"] });
+  for (const algorithm of ["fedavg", "feroma-auto"]) {
+    for (let round = 1; round <= 5; ++round) {
+      whole.round(algorithm, round);
+    }
+    whole.finish(algorithm);
+  }
+  whole.finish("ifca", "there is one cluster");
+  const old = new Date(Date.now() - 3600_000);
+  utimesSync(join(ended, "events.jsonl"), old, old);
+  const holder = holdRun(ended);
+  const last = await startDashboard(program, ended);
+  const results = await openPage(browser, last.url);
+  await results.page.locator(".state.running", { hasText: "running" }).waitFor();
+  holder.letGo();
+  await results.page.locator(".state.stopped", { hasText: "stopped before its end" }).waitFor();
+  const left = results.page.locator(".tile", { hasText: "Time left" });
+  await left.getByText("stopped", { exact: true }).waitFor();
+  whole.end();
+  await results.page.locator(".state.finished", { hasText: "finished" }).waitFor();
+  await left.getByText("done", { exact: true }).waitFor();
+  await results.page.getByRole("heading", { name: "Results on test clients, percent" }).waitFor();
+  const reached = results.page.getByRole("region", { name: "Results" });
+  assert.match(await reached.getByRole("row", { name: /^feroma-auto/ }).innerText(), /feroma-auto\s+86\.5\s+4\.5\s+77\.5\s+88\.5\s+95\.0\s+61 s/);
+  assert.match(await reached.getByRole("row", { name: /^fedavg/ }).innerText(), /fedavg\s+51\.3\s+4\.5\s+42\.3\s+–\s+–\s+61 s/);
+  await reached.getByRole("row", { name: /^ifca not applicable: there is one cluster/ }).waitFor();
+  await expectAccessible(results.page, "Results");
+  await picture(results.page, "results");
+  expectNoTrouble(results.troubles);
+  await results.context.close();
+  await last.stop();
+
   // Where the server goes, the page says so; Ctrl-C is a good end.
+  writer.letGo();
   assert.equal(await dashboard.stop(), 0);
   await phone.page.getByText("has lost its server").waitFor({ timeout: 30000 });
   await phone.context.close();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -38,13 +39,14 @@ class RunDirectory {
   void finish();
 
  private:
+  struct Lock;
   void take_lock();
   void write_manifest(const std::string& started, const std::string& ended) const;
 
   std::filesystem::path path_;
   std::string manifest_;  ///< everything but the times, as JSON
   std::string started_;
-  int lock_ = -1;
+  std::unique_ptr<Lock> lock_;
   bool resuming_ = false;
 };
 
