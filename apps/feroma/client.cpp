@@ -11,6 +11,7 @@
 #include "feroma/net/server.h"
 #include "feroma/runtime/run.h"
 #include "interrupt.h"
+#include "log_output.h"
 
 namespace feroma::cli {
 namespace {
@@ -31,9 +32,11 @@ std::unique_ptr<ClientData> data_of(const ClientArguments& arguments, ClientPlan
   require(!arguments.config.file.empty(), ErrorCode::invalid_config,
           "a client needs --data FOLDER, or a scenario of which it plays one client");
   require(plan.id.has_value(), ErrorCode::invalid_config, "--client must say which client of the scenario this is");
-  // The server's own file will do: what is about serving does not concern a client.
-  const Experiment experiment = read_federation_plan(load_config(arguments.config)).experiment;
+  // The server's own file will do: what is about serving does not concern a client, but for the clock.
+  const FederationPlan federation = read_federation_plan(load_config(arguments.config));
+  const Experiment& experiment = federation.experiment;
   plan.privacy = experiment.privacy;
+  plan.clock = federation.server.clock;
   return scenario_client_data(std::shared_ptr<const Federation>(make_federation(experiment)),
                               static_cast<ClientId>(*plan.id));
 }
@@ -49,10 +52,7 @@ void work_for_flower(const ClientArguments& arguments) {
   plan.id = arguments.plan.id.value_or(0);
   plan.training = experiment.training;
   plan.seed = static_cast<std::uint64_t>(experiment.scenario.seed);
-  plan.note = [](const std::string& text) {
-    fmt::print("{}\n", text);
-    std::fflush(stdout);
-  };
+  plan.note = [](const std::string& text) { print_news(text, {}); };
   const std::filesystem::path state = arguments.plan.state.empty() ? "flower-client" : arguments.plan.state;
   const std::unique_ptr<ClientData> data =
       arguments.data.empty() ? scenario_client_data(std::shared_ptr<const Federation>(make_federation(experiment)),
@@ -69,10 +69,7 @@ void work(const ClientArguments& arguments) {
   require(arguments.insecure != !arguments.plan.authority.empty(), ErrorCode::invalid_config,
           "a client needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
   ClientPlan plan = arguments.plan;
-  plan.note = [](const std::string& text) {
-    fmt::print("{}\n", text);
-    std::fflush(stdout);
-  };
+  plan.note = print_news;
   require(!arguments.insecure || plan.id.has_value(), ErrorCode::invalid_config,
           "without certificates --client must say which client this is");
   if (plan.state.empty()) {

@@ -86,6 +86,15 @@ void add_log_format_option(CLI::App& command) {
 
 bool logs_json() { return json_log; }
 
+void print_news(const std::string& text, std::initializer_list<log::Field> fields) {
+  if (json_log) {
+    log::write(log::Severity::info, text, fields);
+    return;
+  }
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
 void print_error(std::string_view message) {
   if (json_log) {
     write_json("error", message, {});

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <initializer_list>
+#include <string>
 #include <string_view>
+
+#include "feroma/core/log.h"
 
 namespace feroma::cli {
 
@@ -14,6 +18,8 @@ void log_warnings_only();
 void add_log_format_option(CLI::App& command);
 /// Whether the log is for programs.
 [[nodiscard]] bool logs_json();
+/// What happens while a command runs: a line on stdout for people, or one of the log where that is for programs.
+void print_news(const std::string& text, std::initializer_list<log::Field> fields);
 /// The last line of a command that failed.
 void print_error(std::string_view message);
 

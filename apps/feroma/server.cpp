@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <malloc.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -47,6 +48,27 @@ void print_check(const std::vector<CheckLine>& lines, Format format) {
   }
   std::fflush(stdout);
   require(!has_problem(lines), ErrorCode::io, "the server cannot start as things are");
+}
+
+/// One line per round. Accuracies stand in it where clients told them; in a log for programs they are null elsewhere.
+void print_round(const RoundRecord& round, int rounds) {
+  if (logs_json()) {
+    log::write(log::Severity::info, fmt::format("round {}/{} is finished", round.round, rounds),
+               {{"round", round.round},
+                {"rounds", rounds},
+                {"clients", round.clients.size()},
+                {"dropped", round.dropped.size()},
+                {"accuracy_before", round.accuracy_before},
+                {"accuracy_after", round.accuracy_after},
+                {"seconds", round.seconds}});
+    return;
+  }
+  const bool told = std::isfinite(round.accuracy_before) && std::isfinite(round.accuracy_after);
+  fmt::print("round {}/{}: {} clients, {} dropped, {}{:.1f} s\n", round.round, rounds, round.clients.size(),
+             round.dropped.size(),
+             told ? fmt::format("accuracy {:.2f} -> {:.2f}, ", round.accuracy_before, round.accuracy_after) : "",
+             round.seconds);
+  std::fflush(stdout);
 }
 
 /// What the dashboard shows of a server beside its files.
@@ -113,22 +135,7 @@ void serve(ServerArguments arguments) {
     print_check(lines, arguments.format);
     return;
   }
-  plan.round_finished = [](const RoundRecord& round, int rounds) {
-    if (logs_json()) {
-      log::write(log::Severity::info, fmt::format("round {}/{} is finished", round.round, rounds),
-                 {{"round", round.round},
-                  {"rounds", rounds},
-                  {"clients", round.clients.size()},
-                  {"dropped", round.dropped.size()},
-                  {"accuracy_before", round.accuracy_before},
-                  {"accuracy_after", round.accuracy_after},
-                  {"seconds", round.seconds}});
-      return;
-    }
-    fmt::print("round {}/{}: {} clients, {} dropped, accuracy {:.2f} -> {:.2f}, {:.1f} s\n", round.round, rounds,
-               round.clients.size(), round.dropped.size(), round.accuracy_before, round.accuracy_after, round.seconds);
-    std::fflush(stdout);
-  };
+  plan.round_finished = print_round;
   // Models come and go by the hundred: what is freed is to be the system's again, not one thread's store.
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   const std::atomic<bool>& stop = stop_on_interrupt();

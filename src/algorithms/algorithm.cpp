@@ -34,6 +34,8 @@ std::unique_ptr<Predictor> Algorithm::personal(const Message&) const { return nu
 
 void Algorithm::forget(ClientId) {}
 
+bool Algorithm::asks_for_past_windows() const { return false; }
+
 void Algorithm::on_window_change(ClientContext&) const {}
 
 const RoundTrace* Algorithm::trace() const { return nullptr; }

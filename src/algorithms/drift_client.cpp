@@ -1,5 +1,7 @@
 #include "algorithms/drift_client.h"
 
+#include <optional>
+
 #include "algorithms/drift_scores.h"
 #include "algorithms/join_views.h"
 #include "feroma/algorithms/components.h"
@@ -12,8 +14,19 @@ namespace {
 constexpr std::string_view kScored = "scored.";
 std::string scored_key(std::int64_t candidate) { return fmt::format("{}{}", kScored, candidate); }
 
-View window_data(const ClientContext& context, std::int64_t window) {
-  return window == context.window ? context.train : context.train_of_window(static_cast<int>(window));
+/// Absent where the data of a window that is over are gone: a client of a federation may have been started again.
+std::optional<View> window_data(const ClientContext& context, std::int64_t window) {
+  if (window == context.window) {
+    return context.train;
+  }
+  try {
+    return context.train_of_window(static_cast<int>(window));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_data) {
+      throw;
+    }
+    return std::nullopt;
+  }
 }
 
 /// The models a client is to train: those that were sent, and those that it has kept since it scored them.
@@ -78,17 +91,23 @@ Message score_models(ClientContext& context, const Message& received, const FedD
   Floats guesses;
   Ints counts;
   for (const std::int64_t window : received.ints("windows")) {
-    View view = window_data(context, window);
+    std::optional<View> view = window_data(context, window);
+    if (!view) {  // no samples, on which every model gets nothing
+      counts.push_back(0);
+      merits.resize(merits.size() + models.size());
+      guesses.resize(guesses.size() + (options.merge_needs > 0 ? 1 : 0));
+      continue;
+    }
     if (options.score_batches > 0) {
       const auto most = static_cast<std::size_t>(options.score_batches) * static_cast<std::size_t>(fit.batch_size);
-      view = some_of(view, most, context.rng.derive("scored", static_cast<std::uint64_t>(window)));
+      view = some_of(*view, most, context.rng.derive("scored", static_cast<std::uint64_t>(window)));
     }
-    counts.push_back(static_cast<std::int64_t>(view.size()));
-    for (const Tally& tally : context.trainer.evaluate(models, view)) {
+    counts.push_back(static_cast<std::int64_t>(view->size()));
+    for (const Tally& tally : context.trainer.evaluate(models, *view)) {
       merits.push_back(static_cast<float>(merit_of(tally, options.measure)));
     }
     if (options.merge_needs > 0) {
-      guesses.push_back(static_cast<float>(merit_of(guess_on(view, classes), options.measure)));
+      guesses.push_back(static_cast<float>(merit_of(guess_on(*view, classes), options.measure)));
     }
   }
   for (std::size_t slot = 0; slot < models.size(); ++slot) {
@@ -113,13 +132,23 @@ Message train_models(ClientContext& context, const Message& received, const FedD
   Ints counts;
   for (std::size_t slot = 0; slot < models.size(); ++slot) {
     std::vector<View> views;
+    bool has_window = false;
     for (std::size_t w = 0; w < windows.size(); ++w) {
       if (slots[w] == static_cast<std::int64_t>(slot)) {
         const StageTimer timer(context.seconds, Stage::data);
-        views.push_back(window_data(context, windows[w]));
+        has_window = true;
+        if (std::optional<View> view = window_data(context, windows[w])) {
+          views.push_back(std::move(*view));
+        }
       }
     }
-    require(!views.empty(), ErrorCode::invalid_data, "[feddrift] model {} must have a window, got none", slot);
+    require(has_window, ErrorCode::invalid_data, "[feddrift] model {} must have a window, got none", slot);
+    require(slot > 0 || !views.empty(), ErrorCode::invalid_data, "[feddrift] the data of the newest window are gone");
+    if (views.empty()) {  // nothing to train it on any more: it comes back as it was, and counts for nothing
+      answer.values[model_key(slot)] = models[slot];
+      counts.push_back(0);
+      continue;
+    }
     const View view = join_views(views);
     answer.values[model_key(slot)] = share(train_one(context, *models[slot], view, options, fit, slot));
     counts.push_back(static_cast<std::int64_t>(view.size()));

@@ -26,6 +26,7 @@ class FedDrift final : public Algorithm {
   }
 
   [[nodiscard]] int phases(Round) const override { return fed_drift_phases; }
+  [[nodiscard]] bool asks_for_past_windows() const override { return true; }
 
   [[nodiscard]] Message downlink(Round, int phase, ClientId client) const override {
     switch (phase) {
@@ -168,7 +169,7 @@ void FedDrift::check_scores(ClientId client, const Answer& answer) const {
     return;
   }
   const std::size_t windows = scored_windows(client).size();
-  const Ints& counts = answer.integers("counts", windows, 0);
+  const Ints& counts = answer.integers("counts", windows, 0, kMostExamples);
   const Floats& merits = answer.floats("merits", windows * candidates_.size());
   for (std::size_t i = 0; i < merits.size(); ++i) {
     const std::int64_t count = counts[i / candidates_.size()];
@@ -285,7 +286,9 @@ Message FedDrift::training_task(ClientId client) const {
 
 void FedDrift::check_models(ClientId client, const Answer& answer) const {
   const std::size_t trained = work_of(client).models.size();
-  answer.integers("num_examples", trained, 1);
+  // Data of before may be gone, as after a restart; those that it has now are not.
+  const Ints& counts = answer.integers("num_examples", trained, 0, kMostExamples);
+  answer.expect(counts.empty() || counts.front() >= 1, "num_examples", "be >= 1", counts.empty() ? 0 : counts.front());
   for (std::size_t slot = 0; slot < trained; ++slot) {
     answer.model(model_key(slot), *initial_);
   }

@@ -1,12 +1,6 @@
 #include "algorithms/feroma_answers.h"
 
 namespace feroma {
-namespace {
-
-/// More held-out samples than any client has; sums over clients stay far from overflow.
-constexpr std::int64_t kMostHits = 1'000'000'000;
-
-}  // namespace
 
 FeromaExtras wanted_extras(const FeromaOptions& options, bool warming) {
   return {warming && options.projection == Projection::pca_cube,
@@ -27,7 +21,7 @@ void check_profile_answer(const Answer& answer, const ProfileShape& shape) {
     return;
   }
   answer.floats("profile", shape.size());
-  answer.integer("num_samples", 0);
+  answer.integer("num_samples", 0, kMostExamples);
 }
 
 void check_training_answer(const Answer& answer, const Parameters& like, const FeromaExtras& extras) {
@@ -39,12 +33,12 @@ void check_training_answer(const Answer& answer, const Parameters& like, const F
     answer.floats("latent_max", 1);
   }
   if (extras.held_out) {
-    const Ints& hits = answer.integers("held_out", 2, 0, kMostHits);
+    const Ints& hits = answer.integers("held_out", 2, 0, kMostExamples);
     answer.expect(hits[0] <= hits[1], "held_out", "have no more hits than samples",
                   fmt::format("{} of {}", hits[0], hits[1]));
   }
   if (extras.gain) {
-    answer.integer("gain", -kMostHits, kMostHits);
+    answer.integer("gain", -kMostExamples, kMostExamples);
   }
 }
 

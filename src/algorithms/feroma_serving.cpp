@@ -32,7 +32,7 @@ std::optional<Profile> read_profile(const FeromaPlan& plan, const PrivateProfile
   // Nothing is known of the classes; what stands in their place is not compared.
   Floats values = answer.floats("profile", label_free(plan.shape).size());
   values.resize(plan.shape.size());
-  const std::int64_t samples = answer.integer("num_samples", 0);
+  const std::int64_t samples = answer.integer("num_samples", 0, kMostExamples);
   answer.expect_nothing_else();
   return decode(values, plan.shape, samples);
 }

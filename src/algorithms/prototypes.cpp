@@ -172,7 +172,7 @@ void check_prototypes(const Answer& answer, const Prototypes& like) {
   const std::size_t count = answer.rows("prototypes", width, 0, classes).size() / width;
   const Ints& labels = answer.integers("classes", count, 0, like.classes() - 1);
   answer.expect(std::set(labels.begin(), labels.end()).size() == count, "classes", "be named once each", count);
-  answer.integers("counts", count, 1);
+  answer.integers("counts", count, 1, kMostExamples);
 }
 
 Prototypes mean_prototypes(const std::map<ClientId, Message>& answers, const Prototypes& before, bool by_samples,

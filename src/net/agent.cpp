@@ -14,6 +14,10 @@ namespace {
 
 /// The server answers every beat; one that has not for so many is given up.
 constexpr int kMissedBeats = 6;
+/// How long a client that is to stop waits for its goodbye to go out and be answered.
+constexpr auto kFarewell = std::chrono::seconds(1);
+/// How often a client looks whether it is to stop.
+constexpr auto kGlance = std::chrono::milliseconds(100);
 
 Clock::duration seconds_of(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -59,9 +63,9 @@ Agent::Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& st
     : options_(std::move(options)), data_(data), stop_(stop), held_(hold_state_folder(options_.state)) {}
 Agent::~Agent() = default;
 
-void Agent::note(const std::string& text) const {
+void Agent::note(const std::string& text, std::initializer_list<log::Field> fields) const {
   if (options_.note) {
-    options_.note(text);
+    options_.note(text, fields);
   }
 }
 
@@ -89,6 +93,9 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
     disclosure.emplace(own.experiment.privacy,
                        ledger.empty() ? options_.state / "ledger" : std::filesystem::path(ledger), welcome.job());
   }
+  if (own.algorithm->asks_for_past_windows()) {
+    data_.keep_past_windows();
+  }
   ClientState state(options_.state, own.initial->shared_layout(), welcome.job());
   work_ = std::make_unique<Work>(
       Work{std::move(own), std::move(state), std::move(disclosure), static_cast<ClientId>(welcome.id())});
@@ -102,7 +109,8 @@ std::optional<ClientShard> Agent::shard_for(TakenStep& step) {
     if (error.code() != ErrorCode::invalid_data && error.code() != ErrorCode::io) {
       throw;
     }
-    note(fmt::format("round {}: not taking part: {}", step.round, error.what()));
+    note(fmt::format("round {}: not taking part: {}", step.round, error.what()),
+         {{"round", step.round}, {"reason", error.what()}});
     // Under a budget the reason stays with the client: it may tell of records.
     step.failed = work_->disclosure ? "its data cannot be read" : error.what();
     return std::nullopt;
@@ -138,10 +146,18 @@ TakenStep Agent::take(const v1::Task& task, std::span<const std::byte> bytes) {
 
 bool Agent::answer(const v1::Task& task, std::span<const std::byte> bytes) {
   const TakenStep* step = work_->state.find(task.round(), task.phase(), task.digest());
+  TakenStep failed;
   if (step == nullptr) {
-    // On disk before it is sent: what the server may have counted must not be forgotten.
-    work_->state.keep(take(task, bytes));
-    step = work_->state.find(task.round(), task.phase(), task.digest());
+    TakenStep taken = take(task, bytes);
+    if (taken.failed_to_answer()) {
+      // It is not kept: a round that begins again asks the same, and by then the data may be good.
+      failed = std::move(taken);
+      step = &failed;
+    } else {
+      // On disk before it is sent: what the server may have counted must not be forgotten.
+      work_->state.keep(std::move(taken));
+      step = work_->state.find(task.round(), task.phase(), task.digest());
+    }
   }
   v1::Answer head;
   head.set_round(step->round);
@@ -177,18 +193,30 @@ void Agent::beat(const std::stop_token& end, Clock::duration pause) {
   std::condition_variable_any rest;
   std::unique_lock lock(resting);
   for (;;) {
-    rest.wait_for(lock, end, pause, [] { return false; });
+    const Clock::time_point next = Clock::now() + pause;
+    while (!end.stop_requested() && !stop_ && Clock::now() < next) {
+      rest.wait_for(lock, end, std::min<Clock::duration>(kGlance, pause), [] { return false; });
+    }
+    if (end.stop_requested()) {
+      return;
+    }
     v1::ClientFrame frame;
+    if (stop_) {
+      // The server need not wait for this client. Whether it hears it or not, the watchdog ends the connection.
+      frame.mutable_goodbye()->set_reason(v1::SHUTTING_DOWN);
+      static_cast<void>(outbox_->send(std::move(frame)));
+      return;
+    }
     frame.mutable_beat()->set_echo(1);
-    if (end.stop_requested() || !outbox_->send(std::move(frame))) {
+    if (!outbox_->send(std::move(frame))) {
       return;  // the reader tells why
     }
   }
 }
 
 Ending Agent::serve(ServerLink& link) {
-  outbox_ = std::make_unique<Outbox>(link);
   Watchdog watchdog(link, stop_, seconds_of(options_.patience_seconds));
+  outbox_ = std::make_unique<Outbox>(link, [&watchdog] { watchdog.heard(); });
   std::string session;
   std::variant<v1::Welcome, Ending> met = introduce(hello(), link, *outbox_, session);
   if (auto* ending = std::get_if<Ending>(&met)) {
@@ -205,9 +233,11 @@ Ending Agent::serve(ServerLink& link) {
   watchdog.set_patience(Clock::duration::max());
   prepare_work(welcome);
   work_->state.commit(welcome.committed(), {welcome.counted().round(), welcome.counted().phases()});
-  note(fmt::format("joined as client {}, round {} is finished", to_index(work_->id), welcome.committed()));
+  note(fmt::format("joined as client {}, round {} is finished", to_index(work_->id), welcome.committed()),
+       {{"client", to_index(work_->id)}, {"round", welcome.committed()}});
   const Clock::duration pause = seconds_of(welcome.heartbeat_seconds());
   watchdog.set_patience(kMissedBeats * pause);
+  watchdog.allow_farewell(kFarewell);
   Inbox inbox;
   const std::jthread reader([&] { read_frames(link, session, watchdog, inbox); });
   const std::jthread heart([&](const std::stop_token& end) { beat(end, pause); });
@@ -230,7 +260,8 @@ Ending Agent::work(Inbox& inbox) {
     } else if (const auto* verdict = std::get_if<v1::Verdict>(&item)) {
       if (verdict->reason() != v1::ACCEPTED && verdict->reason() != v1::DUPLICATE) {
         note(fmt::format("round {}: the answer was refused ({}): {}", verdict->round(),
-                         v1::Reason_Name(verdict->reason()), printable(verdict->text())));
+                         v1::Reason_Name(verdict->reason()), printable(verdict->text())),
+             {{"round", verdict->round()}, {"reason", v1::Reason_Name(verdict->reason())}});
       }
     } else {
       const auto& job = std::get<Job>(item);

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "feroma/net/client_data.h"
+#include "feroma/net/note.h"
 #include "feroma/privacy/options.h"
 #include "feroma/runtime/experiment.h"
 #include "net/client_state.h"
@@ -27,7 +28,7 @@ struct AgentOptions {
   std::optional<std::uint32_t> id = {};
   PrivacyOptions privacy = {};   ///< the least that this client asks for; `off` asks for nothing
   double patience_seconds = 10;  ///< for the server's first word; later it says how often it is heard
-  std::function<void(const std::string&)> note = {};  ///< what happens, for people
+  Note note = {};
 };
 
 /**
@@ -55,13 +56,13 @@ class Agent {
   /// Takes steps and remembers until the connection ends.
   [[nodiscard]] Ending work(Inbox& inbox);
   void read_frames(ServerLink& link, const std::string& session, Watchdog& watchdog, Inbox& inbox);
-  /// Lets the server know that the client is there.
+  /// Lets the server know that the client is there, and that it goes when it is told to stop.
   void beat(const std::stop_token& end, Clock::duration pause);
   [[nodiscard]] bool answer(const v1::Task& task, std::span<const std::byte> bytes);
   /// What the client has in a round; nothing, and why in `step`, where it cannot be read just now.
   [[nodiscard]] std::optional<ClientShard> shard_for(TakenStep& step);
   [[nodiscard]] TakenStep take(const v1::Task& task, std::span<const std::byte> bytes);
-  void note(const std::string& text) const;
+  void note(const std::string& text, std::initializer_list<log::Field> fields) const;
 
   AgentOptions options_;
   ClientData& data_;

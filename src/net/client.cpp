@@ -22,7 +22,7 @@ class Backoff {
   [[nodiscard]] double next() {
     const double drawn = std::uniform_real_distribution<double>(0, pause_)(random_);
     pause_ = std::min(2 * pause_, plan_.longest_pause_seconds);
-    return drawn;
+    return drawn * plan_.clock;
   }
 
  private:
@@ -41,12 +41,12 @@ void rest(double seconds, const std::atomic<bool>& stop) {
 }  // namespace
 
 void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool>& stop) {
-  const auto note = [&](const std::string& text) {
+  const auto note = [&](const std::string& text, std::initializer_list<log::Field> fields) {
     if (plan.note) {
-      plan.note(text);
+      plan.note(text, fields);
     }
   };
-  net::Agent agent({plan.state, plan.id, plan.privacy, 2 * plan.connect_seconds, plan.note}, data, stop);
+  net::Agent agent({plan.state, plan.id, plan.privacy, 2 * plan.connect_seconds * plan.clock, plan.note}, data, stop);
   Backoff backoff(plan);
   for (;;) {
     require(!stop, ErrorCode::interrupted, "the client was told to stop");
@@ -59,14 +59,14 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
       }
     }
     if (ending.reason == v1::FINISHED) {
-      note("the federation is finished");
+      note("the federation is finished", {});
       return;
     }
     require(!stop, ErrorCode::interrupted, "the client was told to stop");
     require(ending.retry_seconds > 0, ErrorCode::unsupported, "the server refuses this client ({}): {}",
             v1::Reason_Name(ending.reason), ending.text);
     const double pause = std::max(backoff.next(), ending.reason == v1::SHUTTING_DOWN ? ending.retry_seconds : 0.0);
-    note(fmt::format("{}; again in {:.1f} s", ending.text, pause));
+    note(fmt::format("{}; again in {:.1f} s", ending.text, pause), {{"reason", ending.text}, {"seconds", pause}});
     rest(pause, stop);
   }
 }

@@ -137,7 +137,7 @@ void ClientState::write() const {
 
 const TakenStep* ClientState::find(Round round, int phase, const std::string& task) const {
   const auto found = std::find_if(steps_.begin(), steps_.end(), [&](const TakenStep& step) {
-    return step.round == round && step.phase == phase && step.task == task;
+    return step.round == round && step.phase == phase && step.task == task && !step.failed_to_answer();
   });
   return found == steps_.end() ? nullptr : &*found;
 }

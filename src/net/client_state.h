@@ -18,6 +18,8 @@ struct TakenStep {
   std::string failed;  ///< why
   ClientReport report;
   ClientMemory after;
+
+  [[nodiscard]] bool failed_to_answer() const { return answer.empty(); }
 };
 
 /// How far a client's answers went into a round.
@@ -48,11 +50,12 @@ class ClientState {
   [[nodiscard]] static Summary peek(const std::filesystem::path& folder);
 
   [[nodiscard]] Round committed() const { return committed_; }
-  /// The step that answers this task; null where it has not been taken.
+  /// The step that answers this task; null where it has not been taken, or failed: what was wrong may be over.
   [[nodiscard]] const TakenStep* find(Round round, int phase, const std::string& task) const;
   /// What the client remembers as it enters a step.
   [[nodiscard]] ClientMemory before(Round round, int phase) const;
-  /// Keeps a step in place of those of the same or a later phase; when this returns it survives a crash.
+  /// Keeps a step that gave an answer in place of those of the same or a later phase; when this returns it survives a
+  /// crash.
   void keep(TakenStep step);
   /// The server finished all rounds up to this one. What the client did in phases that counted is what it remembers
   /// from now on, and the rest of what it did is as if it had never been.

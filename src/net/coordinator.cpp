@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 #include "core/posix_file.h"
 #include "feroma/core/build_info.h"
@@ -170,12 +172,14 @@ ServerStatus Coordinator::status() const {
   const std::lock_guard lock(telling_);
   status.rounds_finished = finished_;
   status.last_round = last_round_;
-  // A round that has begun must end: all its phases have their deadlines.
+  // A round that has begun must end: all its phases have their deadlines. That clients are waited for is no fault.
   const double longest = kMostPhases * plan_.server.round_seconds * plan_.server.clock;
-  const double still = std::chrono::duration<double>(Clock::now() - moved_).count();
-  if (status.round > 0 && still > longest) {
+  const double still = std::chrono::duration<double>(gathering_.value_or(Clock::now()) - moved_).count();
+  const std::uint64_t again = repetitions_;
+  if ((status.round > 0 || again > 0) && still > longest) {
     status.healthy = false;
-    status.reason = fmt::format("round {} has not been finished for {:.0f} s", status.round, still);
+    status.reason = fmt::format("round {} has not been finished for {:.0f} s{}", finished_ + 1, still,
+                                again > 0 ? fmt::format(" and was begun again {} times", again) : "");
   }
   return status;
 }
@@ -241,10 +245,16 @@ bool Coordinator::play_round() {
   const auto start = Clock::now();
   const std::string& label = plan_.experiment.algorithms.front().label;
   const Round round = log_.committed() + 1;
+  {
+    const std::lock_guard lock(telling_);
+    gathering_ = start;
+  }
   const std::vector<ClientId> participants = gather();
   {
     const std::lock_guard lock(telling_);
-    moved_ = Clock::now();
+    gathering_.reset();
+    // What a round took that is begun again counts, but for the time in which clients were waited for.
+    moved_ = repetitions_ == 0 ? Clock::now() : moved_ + (Clock::now() - start);
   }
   forgetful_.merge(hub_->take_forgetful());
   for (const ClientId client : forgetful_) {
@@ -269,6 +279,7 @@ bool Coordinator::play_round() {
   RoundRecord record;
   record.algorithm = label;
   record.round = round;
+  record.validation_loss = record.validation_accuracy = std::numeric_limits<double>::quiet_NaN();  // nobody validates
   describe_exchange(exchanged, {}, record);
   const RoundTrace* trace = algorithm_->trace();
   if (trace != nullptr) {
@@ -307,9 +318,7 @@ void Coordinator::tell(RoundRecord record) {
   }
   {
     const std::lock_guard lock(telling_);
-    const auto if_told = [&](double value) {
-      return plan_.experiment.privacy.guarded() ? std::nullopt : std::optional(value);
-    };
+    const auto if_told = [](double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; };
     last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
                             record.clients.size(), record.dropped.size()};
     finished_ = record.round;

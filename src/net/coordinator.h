@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "feroma/net/server.h"
 #include "feroma/store/round_log.h"
@@ -52,16 +54,18 @@ class Coordinator {
   std::unique_ptr<Algorithm> algorithm_;
   std::mutex committing_;                       ///< held while the log is written or read
   std::shared_ptr<const Algorithm> committed_;  ///< made when it is first asked for; empty after each round
-  std::set<ClientId> forgetful_;         ///< clients that lost what they were sent; known until a round is finished
-  std::uint64_t repetitions_ = 0;        ///< of the next round, because too few answered
-  std::map<ClientId, Counted> counted_;  ///< the last finished round that each client's answers went into
+  std::set<ClientId> forgetful_;  ///< clients that lost what they were sent; known until a round is finished
+  std::atomic<std::uint64_t> repetitions_ = 0;  ///< of the next round, because too few answered
+  std::map<ClientId, Counted> counted_;         ///< the last finished round that each client's answers went into
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Files> files_;
   const Clock::time_point began_ = Clock::now();
   mutable std::mutex telling_;  ///< guards what follows
   std::optional<LastRound> last_round_;
   Round finished_ = 0;
-  Clock::time_point moved_ = Clock::now();  ///< when a round was finished, or might have been but for absent clients
+  /// When a round was finished, or the next one begun; later by as long as clients were waited for since.
+  Clock::time_point moved_ = Clock::now();
+  std::optional<Clock::time_point> gathering_;  ///< since when clients are waited for
 };
 
 }  // namespace feroma::net

@@ -24,12 +24,14 @@ DataVersions::DataVersions(fs::path file) : file_(std::move(file)) {
 int DataVersions::number_of(const std::string& fingerprint) {
   if (versions_.empty() || versions_.back() != fingerprint) {
     std::string text;
-    versions_.push_back(fingerprint);
     for (const std::string& version : versions_) {
       text += version + "\n";
     }
+    text += fingerprint + "\n";
     make_writable_folder(file_.parent_path());
+    // A number counts once it is on disk: one that a restart would give to other data must not be used.
     write_file_atomically(file_, std::string_view(text));
+    versions_.push_back(fingerprint);
   }
   return static_cast<int>(versions_.size()) - 1;
 }

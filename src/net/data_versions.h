@@ -12,7 +12,8 @@ class DataVersions {
  public:
   explicit DataVersions(std::filesystem::path file);
 
-  /// The number of a fingerprint: that of the last version where it is the same, else the next one.
+  /// The number of a fingerprint: that of the last version where it is the same, else the next one, which is on disk
+  /// when this returns.
   [[nodiscard]] int number_of(const std::string& fingerprint);
 
  private:

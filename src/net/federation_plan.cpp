@@ -62,7 +62,7 @@ FederationPlan read_federation_plan(const Settings& settings) {
   plan.input = plan.server.input.empty() ? seen_shape(find_dataset(dataset).shape, plan.experiment.scenario)
                                          : shape_of(plan.server.input);
   plan.classes = plan.server.classes > 0 ? plan.server.classes : find_dataset(dataset).classes;
-  plan.multi_label = plan.server.multi_label;
+  plan.multi_label = plan.server.multi_label || (!is_own_dataset(dataset) && find_dataset(dataset).multi_label);
   return plan;
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "feroma/core/error.h"
-#include "feroma/core/log.h"
 #include "feroma/net/codec.h"
 
 namespace feroma::net {
@@ -48,8 +47,7 @@ void FlowerBridge::receive(const flower::ClientMessage& message) {
       read_frames();
       reply = handle(message);
     } catch (const std::exception& error) {
-      // Memory that could not be had, most likely. The transport must not see it: it would never end the stream.
-      abort(error.what());
+      abort(error);
     }
     hello = std::exchange(hello_, std::nullopt);
   }
@@ -58,6 +56,17 @@ void FlowerBridge::receive(const flower::ClientMessage& message) {
   }
   if (reply) {
     deliver(*reply);
+  }
+  wake_();
+}
+
+void FlowerBridge::receive_unreadable() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_ || aborted_) {
+      return;
+    }
+    abort(v1::MALFORMED, "what arrived is no message");
   }
   wake_();
 }
@@ -71,7 +80,7 @@ std::optional<flower::ServerMessage> FlowerBridge::next() {
       read_frames();
       message = request(reply);
     } catch (const std::exception& error) {
-      abort(error.what());
+      abort(error);
     }
   }
   if (reply) {
@@ -137,18 +146,22 @@ void FlowerBridge::take_goodbye(const v1::Goodbye& goodbye) {
     say_goodbye(0);
   } else if (goodbye.reason() == v1::SHUTTING_DOWN) {
     say_goodbye(options_.restart_seconds);
-  } else {
-    log::warning("{}: a Flower client is sent away: {}", options_.address, goodbye.text());
+  } else {  // the hub has written why
     say_goodbye(goodbye.retry_seconds());
   }
 }
 
 void FlowerBridge::say_goodbye(double seconds) { goodbye_ = static_cast<std::int64_t>(std::ceil(seconds)); }
 
-void FlowerBridge::abort(const std::string& why) {
-  log::warning("{}: a Flower client is cut off: {}", options_.address, printable(why));
-  hub_.refused(v1::MALFORMED);
+void FlowerBridge::abort(v1::Reason reason, const std::string& why) {
+  hub_.refused(*session_, {reason, why, 0});
   aborted_ = true;
+}
+
+void FlowerBridge::abort(const std::exception& error) {
+  // Memory that could not be had, most likely. The transport must not see it: it would never end the stream.
+  const auto* known = dynamic_cast<const Error*>(&error);
+  abort(known != nullptr && known->code() == ErrorCode::invalid_data ? v1::MALFORMED : v1::UNAVAILABLE, error.what());
 }
 
 std::optional<flower::ServerMessage> FlowerBridge::request(std::optional<FlowerReply>& reply) {
@@ -191,7 +204,8 @@ std::optional<FlowerReply> FlowerBridge::handle(const flower::ClientMessage& mes
   }
   const bool expected = busy_ && (job_ ? job_->expects(message) : message.has_get_properties_res());
   if (!expected) {
-    abort(busy_ ? "it answered another question than it was asked" : "it answered what it was not asked");
+    abort(v1::MALFORMED,
+          busy_ ? "it answered another question than it was asked" : "it answered what it was not asked");
     return std::nullopt;
   }
   busy_ = false;
@@ -213,24 +227,22 @@ std::optional<FlowerReply> FlowerBridge::handle(const flower::ClientMessage& mes
 
 void FlowerBridge::identify(const flower::ClientMessage::GetPropertiesRes& properties) {
   const bool tells = properties.status().code() == flower::OK;
-  std::variant<ClientId, Refusal> taken = Refusal{v1::UNKNOWN_CLIENT, "the list of clients cannot be read", 1};
+  std::variant<ClientId, Refusal> taken;
   try {
     taken = ids_.take(tells ? claimed_id(properties.properties()) : std::nullopt);
   } catch (const Error& error) {
-    log::warning("{}", error.what());
+    taken = Refusal{v1::UNAVAILABLE, error.what(), 1};  // the list of clients cannot be read
   }
   const auto* refusal = std::get_if<Refusal>(&taken);
   if (options_.judged) {
     options_.judged(refusal == nullptr);
   }
   if (refusal != nullptr) {
-    log::warning("{}: a Flower client is refused: {}", options_.address, refusal->text);
-    hub_.refused(refusal->reason);
+    hub_.refused(*session_, *refusal);
     say_goodbye(refusal->retry_seconds);
     return;
   }
   id_ = std::get<ClientId>(taken);
-  log::info("{}: a Flower client joins as client {}", options_.address, to_index(*id_));
   hello_.emplace();
   hello_->set_protocol(kProtocol);
   hello_->set_software("flower");

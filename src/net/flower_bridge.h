@@ -28,6 +28,8 @@ class FlowerBridge {
   FlowerBridge(Hub& hub, FlowerIds& ids, const FlowerDialect& dialect, Options options, std::function<void()> wake);
 
   void receive(const flower::ClientMessage& message);
+  /// Something arrived that is no message.
+  void receive_unreadable();
   /// The next request; absent while the peer is busy or there is nothing to ask.
   [[nodiscard]] std::optional<flower::ServerMessage> next();
   /// Whether the goodbye was said: nothing will follow.
@@ -56,7 +58,9 @@ class FlowerBridge {
   /// What the peer says of itself becomes the greeting of a client, or a goodbye.
   void identify(const flower::ClientMessage::GetPropertiesRes& properties);
   void say_goodbye(double seconds);
-  void abort(const std::string& why);
+  void abort(v1::Reason reason, const std::string& why);
+  /// Something that only the transport must not see ended what a message began.
+  void abort(const std::exception& error);
 
   // ---- without it ----
   void greet(const v1::Hello& hello);

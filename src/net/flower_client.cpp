@@ -12,6 +12,7 @@
 #include "feroma/core/files.h"
 #include "feroma/net/flower.h"
 #include "net/flower_worker.h"
+#include "net/grpc_log.h"
 
 namespace feroma {
 namespace {
@@ -106,6 +107,7 @@ void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std
       plan.note(text);
     }
   };
+  net::write_into_our_log(net::Handshakes::tell);
   net::FlowerWorker worker(plan, data);
   double pause = plan.first_pause_seconds;
   for (;;) {

@@ -2,17 +2,12 @@
 
 #include <cmath>
 
+#include "feroma/algorithms/answers.h"
 #include "feroma/core/error.h"
 #include "feroma/net/codec.h"
 #include "net/flower_tensors.h"
 
 namespace feroma::net {
-namespace {
-
-/// More samples than any client has; sums over clients stay far from overflow.
-constexpr std::int64_t kMostSamples = 1'000'000'000;
-
-}  // namespace
 
 FlowerJob::FlowerJob(v1::Task task, Message request, const FlowerDialect& dialect, FlowerPeer& peer)
     : task_(std::move(task)),
@@ -104,7 +99,7 @@ std::optional<FlowerJob::Score> FlowerJob::read_score(const flower::ClientMessag
   }
   const bool sensible = result.status().code() == flower::OK && std::isfinite(result.loss()) && accuracy &&
                         *accuracy >= 0 && *accuracy <= 1 && result.num_examples() >= 0 &&
-                        result.num_examples() <= kMostSamples;
+                        result.num_examples() <= kMostExamples;
   // Scores are for the record, and a help at most: a peer without them takes part all the same.
   return sensible ? std::optional<Score>({static_cast<double>(result.loss()), *accuracy, result.num_examples()})
                   : std::nullopt;
@@ -112,8 +107,8 @@ std::optional<FlowerJob::Score> FlowerJob::read_score(const flower::ClientMessag
 
 void FlowerJob::take_counts(const flower::ClientMessage::FitRes& result) {
   num_examples_ = result.num_examples();
-  require(num_examples_ >= 1 && num_examples_ <= kMostSamples, ErrorCode::invalid_data,
-          "[flower] num_examples must be in 1..{}, got {}", kMostSamples, num_examples_);
+  require(num_examples_ >= 1 && num_examples_ <= kMostExamples, ErrorCode::invalid_data,
+          "[flower] num_examples must be in 1..{}, got {}", kMostExamples, num_examples_);
   const std::optional<double> loss = number_in(result.metrics(), "train_loss");
   train_loss_ = loss.value_or(number_in(result.metrics(), "loss").value_or(0));
 }

@@ -10,7 +10,6 @@
 #include "core/endpoint.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
-#include "feroma/core/log.h"
 #include "feroma/net/certificates.h"
 #include "net/flower_stream.h"
 #include "net/flower_tensors.h"
@@ -49,9 +48,9 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
   return grpc::SslServerCredentials(options);
 }
 
-using Refused = RefusedStream<flower::ClientMessage, flower::ServerMessage>;
+using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-class Service final : public flower::FlowerService::CallbackService {
+class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<flower::FlowerService::Service> {
  public:
   Service(Hub& hub, FrontDoor& door, const FederationPlan& plan, const FlowerOptions& options)
       : hub_(hub),
@@ -63,11 +62,9 @@ class Service final : public flower::FlowerService::CallbackService {
         ids_(hub, static_cast<std::uint32_t>(plan.experiment.scenario.clients), options.certificates),
         scribe_(scaled(plan.server.heartbeat_seconds, plan.server)) {}
 
-  grpc::ServerBidiReactor<flower::ClientMessage, flower::ServerMessage>* Join(
-      grpc::CallbackServerContext* context) override {
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Join(grpc::CallbackServerContext* context) override {
     if (scribe_.open() >= most_streams_) {
-      log::warning("{}: a Flower client is refused: {} are connected", context->peer(), most_streams_);
-      door_.turned_away(context->peer());
+      door_.turned_away(context->peer(), Turned::connection_limit);
       return new Refused(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections"));
     }
     return FlowerStream::open(scribe_, *context, patience_, [&](std::function<void()> wake) {
@@ -115,10 +112,15 @@ class FlowerServer::Parts {
   GuardedServer server;
 };
 
-FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options) {
+void check_flower(const FederationPlan& plan, const FlowerOptions& options) {
   require(!options.certificates.empty() || is_loopback(options.address), ErrorCode::invalid_config,
           "listening for Flower's clients without certificates is for loopback only, got {}: see feroma cert",
           options.address);
+  static_cast<void>(flower_dialect(plan));
+}
+
+FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options) {
+  check_flower(plan, options);
   parts_ = std::make_unique<Parts>(hub, plan, options);
   grpc::ServerBuilder builder;
   builder.RegisterService(&parts_->service);

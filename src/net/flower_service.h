@@ -9,11 +9,14 @@
 
 namespace feroma::net {
 
+/// What would keep Flower's clients out of a federation: what they cannot do is an `unsupported` error, plain text on
+/// anything but loopback an invalid_config one.
+void check_flower(const FederationPlan& plan, const FlowerOptions& options);
+
 /// Lets clients of the Flower framework reach a hub. Threads do not grow with clients.
 class FlowerServer {
  public:
-  /// Begins to listen. What Flower's clients cannot do is an `unsupported` error, plain text on anything but loopback
-  /// an invalid_config one.
+  /// Begins to listen; errors as of check_flower.
   FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOptions& options);
   /// Gives connections a moment to end by themselves.
   ~FlowerServer();

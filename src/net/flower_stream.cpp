@@ -1,5 +1,7 @@
 #include "net/flower_stream.h"
 
+#include <flwr/proto/transport.grpc.pb.h>  // how messages become bytes
+
 #include <algorithm>
 
 namespace feroma::net {
@@ -95,9 +97,12 @@ void FlowerStream::advance() {
     }
     std::optional<flower::ServerMessage> next = broken_ ? std::nullopt : bridge_->next();
     if (next) {
-      outgoing_ = std::move(*next);
-      write = writing_ = true;
-      const auto bytes = static_cast<double>(outgoing_.ByteSizeLong());
+      bool owned = true;
+      outgoing_.Clear();
+      broken_ = !grpc::SerializationTraits<flower::ServerMessage>::Serialize(*next, &outgoing_, &owned).ok();
+      write = writing_ = !broken_;
+      finish = finished_ = broken_;
+      const auto bytes = static_cast<double>(outgoing_.Length());
       write_ends_by_ = Clock::now() + patience_.base +
                        std::chrono::duration_cast<Clock::duration>(
                            std::chrono::duration<double>(bytes / patience_.bytes_per_second));
@@ -131,8 +136,12 @@ void FlowerStream::OnReadDone(bool ok) {
     OnCancel();
     return;
   }
-  bridge_->receive(incoming_);
-  incoming_ = flower::ClientMessage();  // models are large: their memory is not kept
+  flower::ClientMessage message;  // models are large: their memory is not kept
+  if (grpc::SerializationTraits<flower::ClientMessage>::Deserialize(&incoming_, &message).ok()) {
+    bridge_->receive(message);
+  } else {
+    bridge_->receive_unreadable();
+  }
   StartRead(&incoming_);
 }
 
@@ -141,7 +150,7 @@ void FlowerStream::OnWriteDone(bool ok) {
     const std::lock_guard lock(mutex_);
     writing_ = false;
     broken_ = broken_ || !ok;
-    outgoing_ = flower::ServerMessage();
+    outgoing_.Clear();
   }
   advance();
 }

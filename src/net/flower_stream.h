@@ -51,8 +51,9 @@ struct FlowerPatience {
   double bytes_per_second = 65536;
 };
 
-/// One Flower peer's stream: hands messages to its bridge, and writes what the bridge has.
-class FlowerStream final : public grpc::ServerBidiReactor<flower::ClientMessage, flower::ServerMessage> {
+/// One Flower peer's stream: hands messages to its bridge, and writes what the bridge has. They are read as bytes, so
+/// that one that is no message can be told from a connection that is gone.
+class FlowerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   /// Makes the bridge; it is given what to call when it has news.
   using MakeBridge = std::function<std::unique_ptr<FlowerBridge>(std::function<void()> wake)>;
@@ -83,8 +84,8 @@ class FlowerStream final : public grpc::ServerBidiReactor<flower::ClientMessage,
   bool broken_ = false;    ///< the other side is gone
   bool finished_ = false;  ///< the end was said
   Clock::time_point write_ends_by_;
-  flower::ClientMessage incoming_;
-  flower::ServerMessage outgoing_;
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer outgoing_;
 };
 
 }  // namespace feroma::net

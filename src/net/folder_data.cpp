@@ -36,18 +36,37 @@ class FolderData final : public ClientData {
     return {window_, 0, view(present(), present().split.train), view(present(), present().split.held_out)};
   }
 
+  void keep_past_windows() override { keeps_past_ = true; }
+
   [[nodiscard]] View train_of_window(int window) override {
     const auto found = read_.find(window);
-    require(found != read_.end(), ErrorCode::invalid_data, "{}: its version {} was not read by this process",
-            folder_.string(), window);
+    require(found != read_.end(), ErrorCode::invalid_data,
+            "{}: its version {} was not read by this process, or was not kept", folder_.string(), window);
     return view(found->second, found->second.split.train);
   }
 
  private:
   [[nodiscard]] const Version& present() const { return read_.at(window_); }
 
-  /// Reads the folder where its files are not those that were read last. Only data that can be used get a number.
+  /// Reads the folder where its files are not those that were read last. The first time errors say what is wrong with
+  /// the user's settings or data; later somebody may be writing the files, and whatever is wrong with them may be over
+  /// when they are looked at again.
   void look() {
+    if (read_.empty()) {
+      read_if_changed();
+      return;
+    }
+    try {
+      read_if_changed();
+    } catch (const Error& error) {
+      throw Error(ErrorCode::invalid_data, error.what());
+    } catch (const std::exception& error) {
+      fail(ErrorCode::invalid_data, "{}: {}", folder_.string(), error.what());
+    }
+  }
+
+  /// Only data that can be used get a number.
+  void read_if_changed() {
     const std::string fingerprint = fingerprint_of(folder_);
     if (!read_.empty() && fingerprint == fingerprint_) {
       return;
@@ -58,7 +77,7 @@ class FolderData final : public ClientData {
             "{}: its files changed while they were read", folder_.string());
     const Dataset& dataset = *version.dataset;
     if (!read_.empty()) {
-      const Dataset& before = *read_.begin()->second.dataset;
+      const Dataset& before = *present().dataset;
       require(dataset.train.shape == before.train.shape && dataset.classes == before.classes, ErrorCode::invalid_data,
               "{}: samples changed their shape or the number of classes while the client ran", folder_.string());
     }
@@ -67,6 +86,9 @@ class FolderData final : public ClientData {
       log::info("{}: new data, {} training samples (version {})", folder_.string(), dataset.train.count(), window);
     }
     version.split = split_rows(dataset.train.count(), Rng(0).derive("held_out", static_cast<std::uint64_t>(window)));
+    if (!keeps_past_) {
+      read_.clear();
+    }
     read_[window] = std::move(version);
     window_ = window;
     fingerprint_ = fingerprint;
@@ -79,6 +101,7 @@ class FolderData final : public ClientData {
   fs::path folder_;
   net::DataVersions versions_;
   std::map<int, Version> read_;  ///< views borrow from these
+  bool keeps_past_ = false;
   int window_ = 0;
   std::string fingerprint_;  ///< of the files that were read last
 };

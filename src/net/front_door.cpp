@@ -359,6 +359,11 @@ void FrontDoor::turned_away(std::string_view peer) {
   with_connections_of(peer, [](std::uint64_t, Connection& connection) { connection.logged = true; });
 }
 
+void FrontDoor::turned_away(std::string_view peer, Turned reason) {
+  turned_away(peer);
+  refusals_.note(reason, parse_peer(peer).value_or(PeerAddress{}));
+}
+
 DoorCounts FrontDoor::counts() const {
   const std::lock_guard lock(mutex_);
   return {accepted_, refusals_.counts(), connections_.size(), strangers_};

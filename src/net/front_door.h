@@ -73,6 +73,8 @@ class FrontDoor {
   void authenticated(std::string_view peer);
   /// Somebody refused the connection and said so in the log; it has the rest of its time to leave.
   void turned_away(std::string_view peer);
+  /// The same for a reason of the door's own, which counts it and writes the line.
+  void turned_away(std::string_view peer, Turned reason);
   [[nodiscard]] DoorCounts counts() const;
 
  private:

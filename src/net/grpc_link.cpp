@@ -8,6 +8,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/v1/federation.grpc.pb.h"
+#include "net/grpc_log.h"
 
 namespace feroma::net {
 namespace {
@@ -72,14 +73,16 @@ Ending GrpcLink::explain(Ending ending) {
 }
 
 std::unique_ptr<GrpcLink> connect(const ClientPlan& plan) {
+  write_into_our_log(Handshakes::tell);
   // A channel of its own for each connection: gRPC's pauses between attempts would be added to ours.
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(kLargestFrame);
   const std::shared_ptr<grpc::Channel> channel =
       grpc::CreateCustomChannel(plan.server, credentials_of(plan), arguments);
-  const auto deadline = std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
-                                                               std::chrono::duration<double>(plan.connect_seconds));
+  const auto deadline =
+      std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
+                                             std::chrono::duration<double>(plan.connect_seconds * plan.clock));
   return channel->WaitForConnected(deadline) ? std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))
                                              : nullptr;
 }

@@ -1,7 +1,5 @@
 #include "net/grpc_server.h"
 
-#include <google/protobuf/stubs/logging.h>
-#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
 #include <mutex>
@@ -12,6 +10,8 @@
 #include "feroma/core/log.h"
 #include "feroma/net/certificates.h"
 #include "feroma/v1/federation.grpc.pb.h"
+#include "net/allow_list.h"
+#include "net/grpc_log.h"
 #include "net/guarded_server.h"
 #include "net/train_stream.h"
 
@@ -21,24 +21,7 @@ namespace {
 /// A client has one; another may come before the last one has ended.
 constexpr int kStreamsPerConnection = 4;
 
-/// gRPC and protobuf write to the standard error by themselves; what they say belongs into the log. The door has a line
-/// of its own for every handshake that fails, and whoever sends text that is none must not fill the log with it.
-void write_into_our_log() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    gpr_set_log_function([](gpr_log_func_args* entry) {
-      const bool handshake = std::string_view(entry->file).find("ssl_transport_security") != std::string_view::npos;
-      const bool matters = entry->severity == GPR_LOG_SEVERITY_ERROR && !handshake;
-      log::write(matters ? log::Severity::warning : log::Severity::debug,
-                 fmt::format("gRPC: {}", printable(entry->message)));
-    });
-    google::protobuf::SetLogHandler([](google::protobuf::LogLevel, const char*, int, const std::string& message) {
-      log::debug("protobuf: {}", printable(message));
-    });
-  });
-}
-
-using Refused = RefusedStream<v1::ClientFrame, v1::ServerFrame>;
+using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::path& certificates) {
   if (certificates.empty()) {
@@ -55,77 +38,86 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
   return grpc::SslServerCredentials(options);
 }
 
-class Service final : public v1::Federation::CallbackService {
+/// Frames are read as bytes, so that one that is no frame can be told from a connection that is gone.
+class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Federation::Service> {
  public:
   /// Without `certificates` everybody is who they say.
-  Service(Hub& hub, FrontDoor& door, std::filesystem::path certificates)
-      : hub_(hub), door_(door), certificates_(std::move(certificates)) {}
+  Service(Hub& hub, FrontDoor& door, const std::filesystem::path& certificates)
+      : hub_(hub), door_(door), secure_(!certificates.empty()), list_(client_list_file(certificates)) {}
 
-  grpc::ServerBidiReactor<v1::ClientFrame, v1::ServerFrame>* Train(grpc::CallbackServerContext* context) override {
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Train(grpc::CallbackServerContext* context) override {
     Peer peer{context->peer(), std::nullopt, ""};
-    const std::optional<std::filesystem::file_time_type> looked = list_written();
-    if (!certificates_.empty()) {
+    std::shared_ptr<const ClientList> looked_at;
+    if (secure_) {
       try {
-        const ClientEntry client = allowed_client(*context->auth_context());
+        looked_at = list_.read();
+        const ClientEntry client = allowed_client(*looked_at, *context->auth_context());
         peer.id = client.id;
         peer.name = client.name;
         peer.fingerprint = client.fingerprint;
       } catch (const Error& error) {
-        log::warning("{}: refused: {}", peer.address, error.what());
-        door_.turned_away(peer.address);
-        hub_.refused(v1::UNKNOWN_CLIENT);
         // A list that cannot be read just now is the server's trouble, not the client's.
-        return new Refused(error.code() == ErrorCode::unsupported
-                               ? grpc::Status(grpc::StatusCode::UNAUTHENTICATED, error.what())
-                               : grpc::Status(grpc::StatusCode::UNAVAILABLE, "come again"));
+        const bool is_unwanted = error.code() == ErrorCode::unsupported;
+        door_.turned_away(peer.address);
+        hub_.turned_away(peer, {is_unwanted ? v1::UNKNOWN_CLIENT : v1::UNAVAILABLE, error.what(), 0});
+        return new Refused(is_unwanted ? grpc::Status(grpc::StatusCode::UNAUTHENTICATED, error.what())
+                                       : grpc::Status(grpc::StatusCode::UNAVAILABLE, "come again"));
       }
     }
     door_.authenticated(peer.address);
     TrainStream* stream = TrainStream::open(hub_, scribe_, *context, std::move(peer));
-    if (list_written() != looked) {  // it may have been revoked before there was a session to send away
-      send_revoked_away();
+    if (secure_) {  // it may have been revoked before there was a session to send away
+      const std::shared_ptr<const ClientList> list = readable_list();
+      if (list != nullptr && list != looked_at) {
+        send_revoked_away(*list);
+      }
     }
     return stream;
   }
 
   void enforce_list() {
-    const std::optional<std::filesystem::file_time_type> written = list_written();
-    if (written && written != enforced_) {
-      enforced_ = written;
-      send_revoked_away();
+    const std::shared_ptr<const ClientList> list = secure_ ? readable_list() : nullptr;
+    if (list != enforced_ && list != nullptr) {
+      send_revoked_away(*list);
+      enforced_ = list;
     }
   }
 
  private:
-  /// When the list was written; absent without certificates, and while it cannot be looked at.
-  [[nodiscard]] std::optional<std::filesystem::file_time_type> list_written() const {
-    std::error_code unknown;
-    const auto written = std::filesystem::last_write_time(client_list_file(certificates_), unknown);
-    return certificates_.empty() || unknown ? std::nullopt : std::optional(written);
-  }
-
-  void send_revoked_away() {
+  /// Null where it cannot be read, with one line in the log for each time that this begins: nobody is shut out by such
+  /// a list, and nobody is let in either.
+  [[nodiscard]] std::shared_ptr<const ClientList> readable_list() {
+    std::string trouble;
+    std::shared_ptr<const ClientList> list;
     try {
-      const ClientList list = read_client_list(client_list_file(certificates_));
-      // Who is not on it at all may be in the part of the file that somebody is still writing.
-      hub_.send_away(
-          [&](const Peer& peer) {
-            const std::optional<ClientEntry> client = list.find(peer.fingerprint);
-            return client && client->revoked;
-          },
-          {v1::UNKNOWN_CLIENT, "its certificate was revoked", 0});
+      list = list_.read();
     } catch (const Error& error) {
-      // Nobody is shut out by a list that cannot be read; nobody is let in either.
-      log::warning("{}", error.what());
+      trouble = error.what();
     }
+    const std::lock_guard lock(mutex_);
+    if (!trouble.empty() && trouble != trouble_) {
+      log::warning("{}; whoever was revoked since it could be read is still here", trouble);
+    }
+    trouble_ = std::move(trouble);
+    return list;
   }
 
-  /// The list is read for each connection, so that whoever is revoked stays out from then on.
-  [[nodiscard]] ClientEntry allowed_client(const grpc::AuthContext& context) const {
+  void send_revoked_away(const ClientList& list) {
+    // Who is not on it at all may be in the part of the file that somebody is still writing.
+    hub_.send_away(
+        [&](const Peer& peer) {
+          const std::optional<ClientEntry> client = list.find(peer.fingerprint);
+          return client && client->revoked;
+        },
+        {v1::UNKNOWN_CLIENT, "its certificate was revoked", 0});
+  }
+
+  /// Asked for each connection, so that whoever is revoked stays out from then on.
+  [[nodiscard]] static ClientEntry allowed_client(const ClientList& list, const grpc::AuthContext& context) {
     const std::vector<grpc::string_ref> pem = context.FindPropertyValues("x509_pem_cert");
     require(pem.size() == 1, ErrorCode::unsupported, "a client must show one certificate");
     const std::string fingerprint = fingerprint_of_pem(std::string(pem.front().data(), pem.front().size()));
-    const std::optional<ClientEntry> client = read_client_list(client_list_file(certificates_)).find(fingerprint);
+    const std::optional<ClientEntry> client = list.find(fingerprint);
     require(client.has_value(), ErrorCode::unsupported, "certificate {} is not on the list", fingerprint);
     require(!client->revoked, ErrorCode::unsupported, "the certificate of {} was revoked", client->name);
     return *client;
@@ -133,8 +125,11 @@ class Service final : public v1::Federation::CallbackService {
 
   Hub& hub_;
   FrontDoor& door_;
-  const std::filesystem::path certificates_;
-  std::optional<std::filesystem::file_time_type> enforced_;  ///< when the list was written that was looked at last
+  const bool secure_;
+  AllowList list_;
+  std::shared_ptr<const ClientList> enforced_;  ///< the list that was looked at last, once it could be read
+  std::mutex mutex_;
+  std::string trouble_;  ///< why the list cannot be read; empty while it can
   Scribe scribe_;
 };
 
@@ -154,7 +149,7 @@ GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesyst
                        const DoorLimits& limits) {
   require(!certificates.empty() || is_loopback(address), ErrorCode::invalid_config,
           "listening without certificates is for loopback only, got {}: see feroma cert", address);
-  write_into_our_log();
+  write_into_our_log(Handshakes::door_tells);
   const std::shared_ptr<grpc::ServerCredentials> credentials = credentials_of(certificates);
   parts_ = std::make_unique<Parts>(hub, address, certificates, limits);
   grpc::ServerBuilder builder;

@@ -11,12 +11,13 @@ namespace {
 
 /// Room for what travels besides models.
 constexpr std::uint64_t kSmallParts = std::uint64_t{64} << 10;
-/// Models in one answer, at most: methods with several models per client send them together.
+/// Models in one answer, at most. Most methods send one, SCAFFOLD two; FedEM and FedDrift send as many as they have
+/// components or clusters in one answer, ShiftEx and `centralised` rows of numbers that no model bounds.
 constexpr std::uint64_t kModelsPerAnswer = 16;
 /// How often a wait looks whether the server is to stop.
 constexpr auto kGlance = std::chrono::milliseconds(200);
-/// Between lines of the log about one client's answers; whoever sends many must not fill the disk.
-constexpr auto kBetweenLines = std::chrono::seconds(1);
+/// Clients whose coming is written down, and whose going, in a second: all of a few, some of a thousand.
+constexpr int kComingsASecond = 5;
 
 }  // namespace
 
@@ -27,6 +28,7 @@ Hub::Hub(Job job, const ServerOptions& options, Past past, const std::atomic<boo
       stop_(stop),
       drain_(drain),
       largest_(kSmallParts + kModelsPerAnswer * job_.layout->size * sizeof(float)),
+      comings_(kComingsASecond),
       desk_(job_.layout, job_.committed, options.candidates),
       past_(std::move(past)) {
   for (const auto& [client, counted] : past_.counted) {
@@ -49,6 +51,21 @@ void Hub::give(Session& session, Assignment assignment) {
   fault_point("hub.task_given");
 }
 
+std::optional<v1::Verdict> Hub::objection(Session& session, const v1::Answer& head) {
+  const std::optional<ClientId> client = session.client();
+  if (!client) {
+    desk_.check(session, head);
+    return std::nullopt;
+  }
+  std::shared_ptr<Phase> phase;
+  {
+    const std::lock_guard lock(mutex_);
+    phase = phase_;
+  }
+  return phase != nullptr ? phase->objection(*client, head)
+                          : verdict_on(head, v1::LATE, "the round went on without it");
+}
+
 void Hub::deliver(Session& session, Delivery delivery) {
   if (!session.client()) {
     Assignment offer = desk_.serve(session, delivery);
@@ -66,18 +83,16 @@ void Hub::deliver(Session& session, Delivery delivery) {
     const std::lock_guard lock(mutex_);
     phase = phase_;
   }
-  const v1::Verdict verdict = phase != nullptr ? phase->judge(client, delivery)
-                                               : verdict_on(delivery.head, v1::LATE, "the round went on without it");
-  bool worth_a_line = verdict.reason() != v1::ACCEPTED && verdict.reason() != v1::DUPLICATE;
+  const v1::Verdict verdict = delivery.objection ? *delivery.objection
+                              : phase != nullptr ? phase->judge(client, delivery)
+                                                 : verdict_on(delivery.head, v1::LATE, "the round went on without it");
   {
     const std::lock_guard lock(mutex_);
     traffic_.verdicts[verdict.reason()] += 1;
-    traffic_.bytes_up += delivery.bytes.size();
-    worth_a_line = worth_a_line && is_worth_a_line(client);
+    traffic_.bytes_up += delivery.head.size();
   }
-  if (worth_a_line) {
-    log::warning("round {}: answer of client {} refused ({}): {}", verdict.round(), to_index(client),
-                 v1::Reason_Name(verdict.reason()), verdict.text());
+  if (verdict.reason() != v1::ACCEPTED && verdict.reason() != v1::DUPLICATE) {
+    write_refused_answer(session.peer(), client, verdict);
   }
   fault_point("hub.answer_judged");
   session.tell(verdict);
@@ -85,14 +100,19 @@ void Hub::deliver(Session& session, Delivery delivery) {
   changed_.notify_all();
 }
 
-bool Hub::is_worth_a_line(ClientId client) {
-  const Clock::time_point now = Clock::now();
-  Clock::time_point& last = complained_[client];
-  if (last != Clock::time_point() && now - last < kBetweenLines) {
-    return false;
+void Hub::write_refused_answer(const Peer& peer, ClientId client, const v1::Verdict& verdict) {
+  if (!complaints_.allows(fmt::format("answers of client {} refused", to_index(client)))) {
+    return;
   }
-  last = now;
-  return true;
+  const std::string& reason = v1::Reason_Name(verdict.reason());
+  log::write(log::Severity::warning,
+             fmt::format("round {}: answer of client {} refused ({}): {}", verdict.round(), to_index(client), reason,
+                         verdict.text()),
+             {{"client", to_index(client)},
+              {"reason", reason},
+              {"round", verdict.round()},
+              {"phase", verdict.phase()},
+              {"address", peer.address}});
 }
 
 std::vector<ClientId> Hub::present() const {
@@ -132,7 +152,10 @@ std::vector<ClientId> Hub::await(std::span<const ClientId> wanted, double second
     std::vector<ClientId> there;
     std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(there),
                  [&](ClientId client) { return sessions_.contains(client); });
-    if (there.size() == wanted.size() || Clock::now() >= until) {
+    const bool all = std::all_of(wanted.begin(), wanted.end(), [&](ClientId client) {
+      return sessions_.contains(client) || departed_.contains(client);
+    });
+    if (all || Clock::now() >= until) {
       return there;
     }
     wait(lock, until);
@@ -164,6 +187,7 @@ void Hub::tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told) {
     for (const ClientId client : phase.clients()) {
       const auto session = sessions_.find(client);
       if (session != sessions_.end() && !phase.has_answered(client) && told.insert(session->second).second) {
+        phase.asked_again(client);  // still locked: a goodbye comes before it or after it
         tell.emplace_back(session->second, client);
       }
     }
@@ -192,6 +216,11 @@ std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Roun
                                            scaled(options_.round_seconds)});
   const auto set_phase = [this](std::shared_ptr<Phase> present) {
     const std::lock_guard lock(mutex_);
+    for (const ClientId client : departed_) {
+      if (present != nullptr) {
+        present->departed(client);
+      }
+    }
     phase_ = std::move(present);
   };
   set_phase(under_way);

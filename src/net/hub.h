@@ -9,6 +9,7 @@
 #include "feroma/net/server_options.h"
 #include "feroma/runtime/client_pool.h"
 #include "net/client_state.h"
+#include "net/line_limit.h"
 #include "net/phase.h"
 #include "net/session.h"
 #include "net/visitor_desk.h"
@@ -60,8 +61,8 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::map<std::uint32_t, double> heard() const;
   /// Connections of any kind, those without a greeting included.
   [[nodiscard]] std::size_t connections() const;
-  /// Waits until all of `wanted` are there or the time is over, and returns those that are; an `interrupted` error when
-  /// the server is to stop.
+  /// Waits until all of `wanted` are there or said goodbye, or the time is over, and returns those that are there; an
+  /// `interrupted` error when the server is to stop.
   [[nodiscard]] std::vector<ClientId> await(std::span<const ClientId> wanted, double seconds);
   /// Waits until at least so many are there.
   [[nodiscard]] std::vector<ClientId> await(int count);
@@ -84,13 +85,15 @@ class Hub final : public ClientPool, public SessionEvents {
   void dismiss(const Refusal& refusal);
   /// Says goodbye to those who are not wanted any more, with a line in the log for each.
   void send_away(const std::function<bool(const Peer& peer)>& unwanted, const Refusal& refusal);
+  /// Somebody was refused before there was a session: counts it and writes it down.
+  void turned_away(const Peer& peer, const Refusal& refusal);
   /// Tells everybody that the federation is finished, and those who come from now on as well.
   void finish();
   /// Waits until everybody who ever came was told that it is finished, or the time is over.
   void await_farewells(double seconds);
   /// Ends every connection without a word, as a server that dies does.
   void sever();
-  /// Gives up on who was not heard or is too slow; called now and then.
+  /// Gives up on who was not heard or is too slow, and writes lines that were held back; called now and then.
   void sweep();
   [[nodiscard]] Traffic traffic() const;
   /// The round and the phase under way, from 1; zeros where there is none.
@@ -98,8 +101,10 @@ class Hub final : public ClientPool, public SessionEvents {
 
   // ---- SessionEvents ----
   void greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) override;
+  [[nodiscard]] std::optional<v1::Verdict> objection(Session& session, const v1::Answer& head) override;
   void deliver(Session& session, Delivery delivery) override;
-  void refused(v1::Reason reason) override;
+  void refused(const Session& session, const Refusal& refusal) override;
+  void said_goodbye(Session& session) override;
   void left(Session& session) override;
 
  private:
@@ -108,8 +113,11 @@ class Hub final : public ClientPool, public SessionEvents {
   void catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientId client, Round told);
   void give(Session& session, Assignment assignment);
   [[nodiscard]] v1::Welcome welcome_to(std::uint32_t id) const;
-  /// Whether a refused answer is worth a line: one a second for each client, whatever it sends. Needs the lock.
-  [[nodiscard]] bool is_worth_a_line(ClientId client);
+  void count_and_write(const Peer& peer, std::optional<ClientId> client, const Refusal& refusal);
+  /// The same for the verdict on an answer.
+  void write_refused_answer(const Peer& peer, ClientId client, const v1::Verdict& verdict);
+  /// A visitor more of one certificate is refused where it has several here.
+  void check_visits(const Session& session) const;
   /// Clients; and with them all other connections.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> everybody() const;
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all_connections() const;
@@ -133,9 +141,11 @@ class Hub final : public ClientPool, public SessionEvents {
   std::map<ClientId, std::shared_ptr<Session>> sessions_;
   std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted or no longer wanted
   std::map<std::shared_ptr<Session>, Clock::time_point> visitors_;  ///< and since when
-  std::map<ClientId, Clock::time_point> complained_;                ///< when a refused answer was last written about
+  LineLimit complaints_;  ///< of each reason, and of each client's answers, one line a second
+  LineLimit comings_;     ///< and goings
   VisitorDesk desk_;
   std::shared_ptr<Phase> phase_;  ///< under way
+  std::set<ClientId> departed_;   ///< said goodbye and have not come back
   Past past_;
   std::set<ClientId> forgetful_;
   std::set<ClientId> known_;  ///< whoever came, ever

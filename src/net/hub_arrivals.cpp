@@ -9,6 +9,14 @@
 #include "net/nonce.h"
 
 namespace feroma::net {
+namespace {
+
+/// Of one certificate. Each keeps what it was asked until it is served or its time is over.
+constexpr std::ptrdiff_t kVisitsAtATime = 4;
+/// Seconds after which somebody with more of them should come again.
+constexpr double kVisitPause = 5;
+
+}  // namespace
 
 std::shared_ptr<Session> Hub::connect(Peer peer, std::function<void()> wake) {
   auto session = std::make_shared<Session>(
@@ -86,6 +94,7 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   lock.lock();
   catch_up(lock, *session, client, welcome.committed());
   strangers_.erase(session);
+  departed_.erase(client);
   const std::shared_ptr<Session> old = std::exchange(sessions_[client], session);
   if (old != nullptr) {
     strangers_.insert(old);  // until it has left, or is too slow to
@@ -93,8 +102,17 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   const bool finished = finished_;
   lock.unlock();
   fault_point("hub.admitted");
+  if (comings_.allows("clients joined")) {
+    const std::string software = printable(hello.software());
+    log::write(log::Severity::info, fmt::format("client {} joined from {}", to_index(client), session->peer().address),
+               {{"client", to_index(client)}, {"address", session->peer().address}, {"software", software}});
+  }
   if (old != nullptr) {
-    old->close({v1::TWICE, "the same client came again", 0});
+    // A client that comes back before its old connection was missed, or two that have the same key.
+    const Refusal twice{v1::TWICE, "the same client came again", 0};
+    if (old->close(twice)) {
+      refused(*old, {twice.reason, fmt::format("it came again from {}", session->peer().address), 0});
+    }
   }
   if (finished) {
     say_finished({session});
@@ -113,8 +131,31 @@ void Hub::catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientI
   }
 }
 
+void Hub::said_goodbye(Session& session) {
+  const std::optional<ClientId> client = session.client();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = client ? sessions_.find(*client) : sessions_.end();
+    if (found == sessions_.end() || found->second.get() != &session) {
+      return;
+    }
+    strangers_.insert(found->second);  // until it has left, or is too slow to
+    sessions_.erase(found);
+    departed_.insert(*client);
+    if (phase_ != nullptr) {
+      phase_->departed(*client);
+    }
+    changed_.notify_all();
+  }
+  if (comings_.allows("clients left")) {
+    log::write(log::Severity::info, fmt::format("client {} said goodbye", to_index(*client)),
+               {{"client", to_index(*client)}, {"address", session.peer().address}});
+  }
+}
+
 void Hub::left(Session& session) {
   fault_point("hub.left");
+  std::optional<ClientId> gone;
   {
     const std::lock_guard lock(mutex_);
     strangers_.erase(session.shared_from_this());
@@ -124,14 +165,45 @@ void Hub::left(Session& session) {
     const auto found = client ? sessions_.find(*client) : sessions_.end();
     if (found != sessions_.end() && found->second.get() == &session) {
       sessions_.erase(found);
+      gone = comings_.allows("clients left") ? client : std::nullopt;
     }
     changed_.notify_all();  // still locked: whoever sees that the last one left may end the hub
   }
+  if (gone) {
+    log::write(log::Severity::info, fmt::format("client {} left", to_index(*gone)),
+               {{"client", to_index(*gone)}, {"address", session.peer().address}});
+  }
 }
 
-void Hub::refused(v1::Reason reason) {
-  const std::lock_guard lock(mutex_);
-  traffic_.verdicts[reason] += 1;
+void Hub::refused(const Session& session, const Refusal& refusal) {
+  count_and_write(session.peer(), session.client(), refusal);
+}
+
+void Hub::turned_away(const Peer& peer, const Refusal& refusal) { count_and_write(peer, peer.id, refusal); }
+
+void Hub::count_and_write(const Peer& peer, std::optional<ClientId> client, const Refusal& refusal) {
+  {
+    const std::lock_guard lock(mutex_);
+    traffic_.verdicts[refusal.reason] += 1;
+  }
+  // Whoever asks for a model before there is one does nothing wrong.
+  const bool is_early = refusal.reason == v1::LATE;
+  const std::string& reason = v1::Reason_Name(refusal.reason);
+  if (!(is_early ? comings_ : complaints_).allows(fmt::format("refused ({})", reason))) {
+    return;
+  }
+  const std::string text = printable(refusal.text);
+  std::string who = peer.address;
+  std::vector<log::Field> fields{{"address", peer.address}, {"reason", reason}};
+  if (client) {
+    who += fmt::format(": client {}", to_index(*client));
+    fields.emplace_back("client", to_index(*client));
+  }
+  if (!peer.name.empty()) {
+    fields.emplace_back("name", peer.name);
+  }
+  log::write({is_early ? log::Severity::info : log::Severity::warning,
+              fmt::format("{}: refused ({}): {}", who, reason, text), fields});
 }
 
 void Hub::refused_beside_others() {
@@ -144,16 +216,24 @@ void Hub::receive_visitor(const std::shared_ptr<Session>& session, const v1::Vis
   v1::Welcome welcome;
   {
     const std::lock_guard lock(mutex_);
+    check_visits(*session);
     welcome = welcome_to(0);
-  }
-  Assignment question = desk_.ask(*session, visit, welcome.committed());
-  {
-    const std::lock_guard lock(mutex_);
     strangers_.erase(session);
     visitors_.emplace(session, Clock::now());
   }
+  Assignment question = desk_.ask(*session, visit, welcome.committed());
   session->welcome(welcome);
   give(*session, std::move(question));
+}
+
+void Hub::check_visits(const Session& session) const {
+  const std::string& certificate = session.peer().fingerprint;
+  const auto here = std::count_if(visitors_.begin(), visitors_.end(), [&](const auto& visitor) {
+    return visitor.first->peer().fingerprint == certificate;
+  });
+  if (!certificate.empty() && here >= kVisitsAtATime) {
+    throw Refusal{v1::TWICE, fmt::format("{} visits with this certificate are under way", here), kVisitPause};
+  }
 }
 
 void Hub::say_finished(const std::vector<std::shared_ptr<Session>>& sessions) {
@@ -191,10 +271,11 @@ void Hub::dismiss(const Refusal& refusal) {
 void Hub::send_away(const std::function<bool(const Peer& peer)>& unwanted, const Refusal& refusal) {
   for (const auto& session : all_connections()) {
     const Peer& peer = session->peer();
-    if (unwanted(peer)) {
-      log::warning("{}: {} is sent away: {}", peer.address, peer.name, refusal.text);
-      refused(refusal.reason);
-      session->close(refusal);
+    if (unwanted(peer) && session->close(refusal)) {
+      log::write(log::Severity::warning, fmt::format("{}: {} is sent away: {}", peer.address, peer.name, refusal.text),
+                 {{"address", peer.address}, {"reason", v1::Reason_Name(refusal.reason)}, {"name", peer.name}});
+      const std::lock_guard lock(mutex_);
+      traffic_.verdicts[refusal.reason] += 1;
     }
   }
 }
@@ -227,8 +308,16 @@ void Hub::sweep() {
     }
   }
   for (const auto& session : gone) {
-    refused(v1::TOO_SLOW);
-    session->abort({v1::TOO_SLOW, "not heard, or too slow", 0.5});
+    const Refusal refusal{v1::TOO_SLOW, "not heard, or too slow", 0.5};
+    if (session->abort(refusal)) {
+      refused(*session, refusal);
+    }
+  }
+  for (const auto& [severity, lines] :
+       {std::pair(log::Severity::warning, &complaints_), std::pair(log::Severity::info, &comings_)}) {
+    for (const auto& [what, count] : lines->take_held_back()) {
+      log::write(severity, fmt::format("{} more {}", count, what), {{"count", count}});
+    }
   }
 }
 

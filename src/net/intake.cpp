@@ -52,13 +52,34 @@ std::optional<Saying> Intake::add(const v1::Piece& piece) {
   return whole;
 }
 
+/// One frame's turn, from when it is the first of those that wait. A mutex alone is not fair: who lets go of it and
+/// takes it again at once keeps the others out.
+class Outbox::Turn {
+ public:
+  explicit Turn(Outbox& outbox) : outbox_(outbox) {
+    std::unique_lock lock(outbox_.mutex_);
+    const std::uint64_t own = outbox_.taken_++;
+    outbox_.turned_.wait(lock, [&] { return outbox_.over_ == own; });
+  }
+  ~Turn() {
+    const std::lock_guard lock(outbox_.mutex_);
+    outbox_.over_ += 1;
+    outbox_.turned_.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Outbox& outbox_;
+};
+
 void Outbox::set_session(const std::string& session) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this);
   session_ = session;
 }
 
 bool Outbox::send(v1::ClientFrame frame) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this);
   frame.set_session(session_);
   frame.set_counter(++sent_);
   return link_.send(frame);
@@ -76,6 +97,9 @@ bool Outbox::send(const v1::Answer& head, const Bytes& bytes) {
     v1::ClientFrame piece;
     piece.mutable_piece()->set_data(bytes.data() + begin, std::min(kPieceSize, bytes.size() - begin));
     sent = send(std::move(piece));
+    if (sent && progress_) {
+      progress_();
+    }
   }
   return sent;
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <condition_variable>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
@@ -58,10 +61,13 @@ class Intake {
 /// Why a connection ended that the server ended without a word.
 [[nodiscard]] Ending lost(std::string text = "the connection was lost");
 
-/// Numbers a client's frames and sends them. Several threads may use it.
+/// Numbers a client's frames and sends them. Several threads may use it; each has its turn in the order in which they
+/// came, so that a beat does not wait for the last of many pieces.
 class Outbox {
  public:
-  explicit Outbox(ServerLink& link) : link_(link) {}
+  /// `progress` is called after each piece that went out: a server that takes them is there, though it says nothing.
+  explicit Outbox(ServerLink& link, std::function<void()> progress = {})
+      : link_(link), progress_(std::move(progress)) {}
 
   /// From the welcome on, frames carry the session.
   void set_session(const std::string& session);
@@ -71,8 +77,14 @@ class Outbox {
   bool send(const v1::Answer& head, const Bytes& bytes);
 
  private:
+  class Turn;
+
   ServerLink& link_;
+  std::function<void()> progress_;
   std::mutex mutex_;
+  std::condition_variable turned_;
+  std::uint64_t taken_ = 0;  ///< turns that were taken
+  std::uint64_t over_ = 0;   ///< turns that are over
   std::string session_;
   std::uint64_t sent_ = 0;
 };

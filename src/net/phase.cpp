@@ -51,6 +51,18 @@ std::size_t Phase::answered() const {
   return outcomes_.size();
 }
 
+void Phase::departed(ClientId client) {
+  const std::lock_guard lock(mutex_);
+  if (tasks_.contains(client) && !outcomes_.contains(client)) {
+    departed_.insert(client);
+  }
+}
+
+void Phase::asked_again(ClientId client) {
+  const std::lock_guard lock(mutex_);
+  departed_.erase(client);
+}
+
 std::optional<v1::Verdict> Phase::objection(ClientId client, const v1::Answer& head) const {
   const std::lock_guard lock(mutex_);
   if (closed_ || round_ != head.round() || phase_ != head.phase()) {
@@ -114,12 +126,13 @@ v1::Verdict Phase::count(ClientId client, const v1::Answer& head, ClientOutcome 
     return verdict_on(head, v1::CONFLICT, "another answer to the same task was counted before");
   }
   outcomes_[client] = std::move(outcome);
+  departed_.erase(client);
   return verdict_on(head, v1::ACCEPTED);
 }
 
 bool Phase::is_over(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  const std::size_t heard = outcomes_.size();
+  const std::size_t heard = outcomes_.size() + departed_.size();
   if (heard == tasks_.size() || now > deadline()) {
     return true;
   }
@@ -127,7 +140,7 @@ bool Phase::is_over(Clock::time_point now) {
       static_cast<std::size_t>(std::count_if(outcomes_.begin(), outcomes_.end(), [](const auto& entry) {
         return std::holds_alternative<ClientAnswer>(entry.second.answer);
       }));
-  const std::size_t asked = tasks_.size() - (heard - answered);  // who failed is not waited for
+  const std::size_t asked = tasks_.size() - (heard - answered);  // who failed or left is not waited for
   if (static_cast<double>(answered) >= rules_.quorum * static_cast<double>(asked) && answered >= 2) {
     enough_ = enough_.value_or(now);
     return now - *enough_ > rules_.grace;
@@ -141,8 +154,13 @@ std::map<ClientId, std::optional<ClientOutcome>> Phase::close() {
   closed_ = true;
   std::map<ClientId, std::optional<ClientOutcome>> all;
   for (const auto& [client, task] : tasks_) {
+    std::optional<ClientOutcome>& outcome = all[client];
     const auto found = outcomes_.find(client);
-    all[client] = found == outcomes_.end() ? std::nullopt : std::optional(std::move(found->second));
+    if (found != outcomes_.end()) {
+      outcome = std::move(found->second);
+    } else if (departed_.contains(client)) {
+      outcome.emplace().answer = ClientDropped{"it said goodbye"};
+    }
   }
   return all;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 
 #include "feroma/net/server_options.h"
@@ -34,9 +35,16 @@ class Phase {
   [[nodiscard]] bool has_answered(ClientId client) const;
   [[nodiscard]] std::size_t answered() const;
 
+  /// A client that said goodbye is not waited for, unless it comes back and is asked again.
+  void departed(ClientId client);
+  void asked_again(ClientId client);
+
+  /// Why an answer does not count, as far as its head tells: it is for another round or task, or not the first.
+  [[nodiscard]] std::optional<v1::Verdict> objection(ClientId client, const v1::Answer& head) const;
   /// Whether an answer counts. It must be the first to a task of this phase, and such as the algorithm accepts.
   [[nodiscard]] v1::Verdict judge(ClientId client, const Delivery& delivery);
-  /// Whether all have answered, or enough have and the others had their time, or the longest time is over.
+  /// Whether all have answered or said goodbye, or enough have answered and the others had their time, or the longest
+  /// time is over.
   [[nodiscard]] bool is_over(Clock::time_point now);
   [[nodiscard]] Clock::time_point deadline() const { return began_ + rules_.longest; }
   /// Ends it: answers that are being judged still count, none after them does. What came of every client; absent for
@@ -44,8 +52,6 @@ class Phase {
   [[nodiscard]] std::map<ClientId, std::optional<ClientOutcome>> close();
 
  private:
-  /// Why an answer does not count, before it is read.
-  [[nodiscard]] std::optional<v1::Verdict> objection(ClientId client, const v1::Answer& head) const;
   [[nodiscard]] v1::Verdict count(ClientId client, const v1::Answer& head, ClientOutcome outcome);
 
   const Algorithm& algorithm_;
@@ -65,6 +71,7 @@ class Phase {
   std::optional<Clock::time_point> enough_;  ///< since when there are enough answers
   std::map<ClientId, std::string> digests_;  ///< of the answers that count
   std::map<ClientId, ClientOutcome> outcomes_;
+  std::set<ClientId> departed_;  ///< of the others, those that said goodbye
 };
 
 /// A verdict on an answer.

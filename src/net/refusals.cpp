@@ -1,14 +1,11 @@
 #include "net/refusals.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "feroma/core/log.h"
 
 namespace feroma::net {
 namespace {
-
-constexpr auto kBetweenLines = std::chrono::seconds(1);
 
 struct ReasonText {
   const char* name;
@@ -31,57 +28,29 @@ constexpr std::array kTexts{
 }  // namespace
 
 void Refusals::note(Turned reason, const PeerAddress& peer) {
-  static_assert(kTexts.size() == std::tuple_size_v<decltype(entries_)>);
+  static_assert(kTexts.size() == std::tuple_size_v<decltype(counts_)>);
   const auto index = static_cast<std::size_t>(reason);
-  {
-    const std::lock_guard lock(mutex_);
-    Entry& entry = entries_.at(index);
-    const Clock::time_point now = Clock::now();
-    if (entry.count++ > 0 && now - entry.written < kBetweenLines) {
-      entry.held_back += 1;
-      return;
-    }
-    entry.written = now;
+  const ReasonText& why = kTexts.at(index);
+  counts_.at(index) += 1;
+  if (lines_.allows(why.name)) {
+    const std::string address = text_of(peer);
+    log::write(log::Severity::warning, fmt::format("{}: refused: {}", address, why.text),
+               {{"address", address}, {"reason", why.name}});
   }
-  const std::string address = text_of(peer);
-  log::write(log::Severity::warning, fmt::format("{}: refused: {}", address, kTexts.at(index).text),
-             {{"address", address}, {"reason", kTexts.at(index).name}});
 }
 
 void Refusals::write_held_back() {
-  const Clock::time_point now = Clock::now();
-  for (std::size_t index = 0; index < entries_.size(); ++index) {
-    std::uint64_t count = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      Entry& entry = entries_.at(index);
-      if (entry.held_back == 0 || now - entry.written < kBetweenLines) {
-        continue;
-      }
-      count = std::exchange(entry.held_back, 0);
-      entry.written = now;
-    }
-    log::write(log::Severity::warning, fmt::format("{} more refused: {}", count, kTexts.at(index).text),
-               {{"count", count}, {"reason", kTexts.at(index).name}});
+  for (const auto& [name, count] : lines_.take_held_back()) {
+    const auto* why = std::find_if(kTexts.begin(), kTexts.end(), [&](const auto& text) { return text.name == name; });
+    log::write(log::Severity::warning, fmt::format("{} more refused: {}", count, why->text),
+               {{"count", count}, {"reason", name}});
   }
-}
-
-Refusals::Clock::time_point Refusals::next_line() const {
-  const std::lock_guard lock(mutex_);
-  Clock::time_point next = Clock::time_point::max();
-  for (const Entry& entry : entries_) {
-    if (entry.held_back > 0) {
-      next = std::min(next, entry.written + kBetweenLines);
-    }
-  }
-  return next;
 }
 
 std::map<std::string, std::uint64_t> Refusals::counts() const {
-  const std::lock_guard lock(mutex_);
   std::map<std::string, std::uint64_t> counts;
-  for (std::size_t index = 0; index < entries_.size(); ++index) {
-    counts[kTexts.at(index).name] = entries_.at(index).count;
+  for (std::size_t index = 0; index < counts_.size(); ++index) {
+    counts[kTexts.at(index).name] = counts_.at(index);
   }
   return counts;
 }

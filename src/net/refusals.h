@@ -1,14 +1,14 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "core/listener.h"
+#include "net/line_limit.h"
 
 namespace feroma::net {
 
@@ -31,24 +31,17 @@ enum class Turned {
 /// are. All calls may come from any thread.
 class Refusals {
  public:
-  using Clock = std::chrono::steady_clock;
-
   void note(Turned reason, const PeerAddress& peer);
   /// Writes the lines that were held back for a second.
   void write_held_back();
   /// When there will be such a line; the end of time where there will be none.
-  [[nodiscard]] Clock::time_point next_line() const;
+  [[nodiscard]] LineLimit::Clock::time_point next_line() const { return lines_.next_line(); }
   /// By name; every reason is there.
   [[nodiscard]] std::map<std::string, std::uint64_t> counts() const;
 
  private:
-  struct Entry {
-    std::uint64_t count = 0;
-    std::uint64_t held_back = 0;
-    Clock::time_point written;
-  };
-  mutable std::mutex mutex_;
-  std::array<Entry, static_cast<std::size_t>(Turned::left) + 1> entries_{};
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Turned::left) + 1> counts_{};
+  LineLimit lines_;
 };
 
 }  // namespace feroma::net

@@ -16,6 +16,7 @@
 #include "feroma/net/certificates.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/store/round_log.h"
+#include "net/flower_service.h"
 
 namespace feroma {
 namespace {
@@ -51,6 +52,9 @@ class Check {
     } else {
       check_folder_of_certificates();
       attempt("clients", "see `feroma cert list`", [this] { check_clients(); });
+    }
+    if (listen_.flower) {
+      attempt("flower", "do without --flower-address, or change what the line names", [this] { check_flower(); });
     }
     attempt("state", "restore the folder from a backup, or name another one with --state", [this] { check_state(); });
     attempt("disk", "name another folder with --state", [this] { check_disk(); });
@@ -160,6 +164,11 @@ class Check {
     } else {
       ok("clients", "{} on the list may take part, a round needs {}", allowed, plan_.server.min_clients);
     }
+  }
+
+  void check_flower() {
+    net::check_flower(plan_, *listen_.flower);
+    ok("flower", "clients of the Flower framework can take part");
   }
 
   void check_state() {

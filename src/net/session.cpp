@@ -50,6 +50,14 @@ Session::Session(SessionEvents& events, Peer peer, Limits limits, std::string no
     : events_(events), peer_(std::move(peer)), limits_(limits), nonce_(std::move(nonce)), wake_(std::move(wake)) {}
 
 void Session::receive(const v1::ClientFrame& frame) {
+  attend([&] { handle(frame); });
+}
+
+void Session::receive_unreadable() {
+  attend([] { throw Refusal{v1::MALFORMED, "what arrived is no frame"}; });
+}
+
+void Session::attend(const std::function<void()>& act) {
   {
     const std::lock_guard lock(mutex_);
     if (closing_) {
@@ -58,14 +66,16 @@ void Session::receive(const v1::ClientFrame& frame) {
     last_heard_ = Clock::now();
   }
   try {
-    handle(frame);
+    act();
   } catch (const Refusal& refusal) {
-    events_.refused(refusal.reason);
+    events_.refused(*this, refusal);
     close(refusal);
   } catch (const std::exception& error) {
-    // Memory that could not be had, most likely. The transport must not see it: it would never end the stream.
-    events_.refused(v1::MALFORMED);
-    abort({v1::MALFORMED, printable(error.what()), 1});
+    // Memory that could not be had, most likely, or a file: not the client's fault. The transport must not see it: it
+    // would never end the stream.
+    const Refusal trouble{v1::UNAVAILABLE, printable(error.what()), 1};
+    events_.refused(*this, trouble);
+    abort(trouble);
   }
 }
 
@@ -94,7 +104,8 @@ void Session::handle(const v1::ClientFrame& frame) {
       return;
     }
     case v1::ClientFrame::kAnswer:
-      if (std::optional<Delivery> whole = begin_answer(frame.answer())) {
+      check_size(frame.answer());
+      if (auto whole = begin_answer(frame.answer(), events_.objection(*this, frame.answer()))) {
         deliver(std::move(*whole));
       }
       return;
@@ -103,21 +114,27 @@ void Session::handle(const v1::ClientFrame& frame) {
         deliver(std::move(*whole));
       }
       return;
-    case v1::ClientFrame::kGoodbye: close({v1::FINISHED, "goodbye", 0}); return;
+    case v1::ClientFrame::kGoodbye:
+      events_.said_goodbye(*this);
+      close({v1::REASON_UNSPECIFIED, "goodbye", 1});  // it may come again
+      return;
     case v1::ClientFrame::KIND_NOT_SET: break;
   }
   throw Refusal{v1::MALFORMED, "a frame of no known kind"};
 }
 
-std::optional<Delivery> Session::begin_answer(const v1::Answer& head) {
+void Session::check_size(const v1::Answer& head) const {
+  if (head.size() > limits_.largest) {
+    throw Refusal{v1::TOO_LARGE, fmt::format("an answer has at most {} bytes, got {}", limits_.largest, head.size())};
+  }
+}
+
+std::optional<Delivery> Session::begin_answer(const v1::Answer& head, std::optional<v1::Verdict> objection) {
   const std::lock_guard lock(mutex_);
   if (incoming_) {
     throw Refusal{v1::MALFORMED, "an answer began before the last one was whole"};
   }
-  if (head.size() > limits_.largest) {
-    throw Refusal{v1::TOO_LARGE, fmt::format("an answer has at most {} bytes, got {}", limits_.largest, head.size())};
-  }
-  Delivery delivery{head, {}};
+  Delivery delivery{head, {}, std::move(objection)};
   delivery.head.set_failed(printable(head.failed()));
   if (head.size() == 0) {
     return delivery;
@@ -133,12 +150,15 @@ std::optional<Delivery> Session::take_piece(const v1::Piece& piece) {
     throw Refusal{v1::MALFORMED, "a piece of nothing that was announced"};
   }
   Delivery& delivery = incoming_->delivery;
-  if (piece.data().empty() || piece.data().size() > delivery.head.size() - delivery.bytes.size()) {
+  if (piece.data().empty() || piece.data().size() > delivery.head.size() - incoming_->received) {
     throw Refusal{v1::MALFORMED, "a piece beyond the announced size, or empty"};
   }
-  const auto bytes = std::as_bytes(std::span(piece.data()));
-  delivery.bytes.insert(delivery.bytes.end(), bytes.begin(), bytes.end());
-  if (delivery.bytes.size() < delivery.head.size()) {
+  incoming_->received += piece.data().size();
+  if (!delivery.objection) {
+    const auto bytes = std::as_bytes(std::span(piece.data()));
+    delivery.bytes.insert(delivery.bytes.end(), bytes.begin(), bytes.end());
+  }
+  if (incoming_->received < delivery.head.size()) {
     return std::nullopt;
   }
   std::optional<Delivery> whole(std::move(delivery));
@@ -147,7 +167,7 @@ std::optional<Delivery> Session::take_piece(const v1::Piece& piece) {
 }
 
 void Session::deliver(Delivery delivery) {
-  if (delivery.head.size() > 0 && digest_of(delivery.bytes) != delivery.head.digest()) {
+  if (!delivery.objection && delivery.head.size() > 0 && digest_of(delivery.bytes) != delivery.head.digest()) {
     throw Refusal{v1::MALFORMED, "an answer's digest is not the announced one"};
   }
   fault_point("session.answer_whole");
@@ -155,16 +175,21 @@ void Session::deliver(Delivery delivery) {
 }
 
 void Session::push(v1::ServerFrame frame, Parcel parcel) {
+  bool overflows = false;
   {
     const std::lock_guard lock(mutex_);
     if (closing_) {
       return;
     }
     outbox_.push_back({std::move(frame), std::move(parcel)});
-    if (outbox_.size() > kMostWaiting) {
+    overflows = outbox_.size() > kMostWaiting;
+    if (overflows) {
       outbox_.clear();
       closing_ = aborted_ = true;
     }
+  }
+  if (overflows) {
+    events_.refused(*this, {v1::TOO_SLOW, fmt::format("{} frames wait for it to read them", kMostWaiting), 0.5});
   }
   wake_();
 }
@@ -248,11 +273,11 @@ void Session::tell_committed(Round round, int phases) {
   push(std::move(frame));
 }
 
-void Session::close(const Refusal& refusal) {
+bool Session::close(const Refusal& refusal) {
   {
     const std::lock_guard lock(mutex_);
     if (closing_) {
-      return;
+      return false;
     }
     // A task that was not begun is of no use any more; one half-way out must be left whole or the stream is unreadable.
     std::erase_if(outbox_,
@@ -266,15 +291,17 @@ void Session::close(const Refusal& refusal) {
     closing_ = true;
   }
   wake_();
+  return true;
 }
 
-void Session::abort(const Refusal& refusal) {
-  close(refusal);
+bool Session::abort(const Refusal& refusal) {
+  const bool was_open = close(refusal);
   {
     const std::lock_guard lock(mutex_);
     aborted_ = true;
   }
   wake_();
+  return was_open;
 }
 
 bool Session::aborted() const {

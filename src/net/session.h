@@ -50,6 +50,8 @@ struct Assignment {
 struct Delivery {
   v1::Answer head;
   Bytes bytes;
+  /// Why it does not count, where that was clear from its head; then no bytes were kept.
+  std::optional<v1::Verdict> objection = {};
 };
 
 /// Who a peer is, as far as its connection proves it.
@@ -58,6 +60,13 @@ struct Peer {
   std::optional<ClientId> id;  ///< by certificate; absent where the server does without
   std::string name;
   std::string fingerprint = {};  ///< of the certificate
+};
+
+/// What a peer is refused with: the stream ends with these.
+struct Refusal {
+  v1::Reason reason = v1::REASON_UNSPECIFIED;
+  std::string text;
+  double retry_seconds = 0;
 };
 
 class Session;
@@ -69,16 +78,13 @@ class SessionEvents {
   /// A client that says who it is. Gives the session its Welcome before anything else, or throws what it is refused
   /// with.
   virtual void greet(const std::shared_ptr<Session>& session, const v1::Hello& hello) = 0;
+  /// Why an answer that begins will not count; throws where the peer is to be refused for it.
+  [[nodiscard]] virtual std::optional<v1::Verdict> objection(Session& session, const v1::Answer& head) = 0;
   virtual void deliver(Session& session, Delivery delivery) = 0;
-  virtual void refused(v1::Reason reason) = 0;  ///< for the count
+  /// The session ends, or has ended, for this; to be counted and written down.
+  virtual void refused(const Session& session, const Refusal& refusal) = 0;
+  virtual void said_goodbye(Session& session) = 0;  ///< it goes by itself; its connection ends soon
   virtual void left(Session& session) = 0;
-};
-
-/// What a peer is refused with: the stream ends with these.
-struct Refusal {
-  v1::Reason reason = v1::REASON_UNSPECIFIED;
-  std::string text;
-  double retry_seconds = 0;
 };
 
 /**
@@ -97,6 +103,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // ---- the transport's side ----
   void receive(const v1::ClientFrame& frame);
+  /// Something arrived that is no frame.
+  void receive_unreadable();
   /// The next frame to write; absent where there is none now.
   [[nodiscard]] std::optional<v1::ServerFrame> next();
   /// What `next` gave is written.
@@ -112,10 +120,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void tell(const v1::Verdict& verdict);
   /// `phases` of this client's answers went into the round.
   void tell_committed(Round round, int phases);
-  /// Says goodbye; what is queued before it is still sent, but for tasks.
-  void close(const Refusal& refusal);
-  /// Ends the connection without waiting for the other side to read.
-  void abort(const Refusal& refusal);
+  /// Says goodbye; what is queued before it is still sent, but for tasks. False where the session had its end before.
+  bool close(const Refusal& refusal);
+  /// Ends the connection without waiting for the other side to read; returns what `close` does.
+  bool abort(const Refusal& refusal);
   [[nodiscard]] bool aborted() const;
   [[nodiscard]] Clock::time_point last_heard() const;
   /// Whether something has been on its way for longer than its size allows.
@@ -136,11 +144,15 @@ class Session : public std::enable_shared_from_this<Session> {
   struct Incoming {
     Delivery delivery;
     Clock::time_point began = {};
+    std::uint64_t received = 0;  ///< bytes, kept or not
   };
 
+  /// Does what a frame asks for; whatever it throws becomes this session's end.
+  void attend(const std::function<void()>& act);
   void handle(const v1::ClientFrame& frame);
+  void check_size(const v1::Answer& head) const;
   /// Both return an answer that is whole now.
-  [[nodiscard]] std::optional<Delivery> begin_answer(const v1::Answer& head);
+  [[nodiscard]] std::optional<Delivery> begin_answer(const v1::Answer& head, std::optional<v1::Verdict> objection);
   [[nodiscard]] std::optional<Delivery> take_piece(const v1::Piece& piece);
   void deliver(Delivery delivery);
   void check_freshness(const v1::ClientFrame& frame);

@@ -1,6 +1,5 @@
 #include "net/telemetry.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace feroma::net {
@@ -44,8 +43,12 @@ bool is_believable(const v1::Telemetry& telemetry) {
 
 ClientReport report_of(const v1::Telemetry& telemetry) {
   const auto tally = [](const v1::Score& score) {
+    if (score.count() <= 0) {
+      return Tally::untold();  // under a privacy budget, without held-out samples, or by a client that does not
+                               // evaluate
+    }
     Tally result;
-    result.count = std::max<std::int64_t>(score.count(), 0);
+    result.count = score.count();
     result.loss_sum = score.loss() * static_cast<double>(result.count);
     result.auroc = score.accuracy();
     return result;

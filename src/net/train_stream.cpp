@@ -1,5 +1,7 @@
 #include "net/train_stream.h"
 
+#include "feroma/v1/federation.grpc.pb.h"  // how frames become bytes
+
 namespace feroma::net {
 
 Scribe::Scribe() : thread_([this] { write(); }) {}
@@ -62,8 +64,11 @@ void TrainStream::advance() {
     }
     std::optional<v1::ServerFrame> next = broken_ ? std::nullopt : session_->next();
     if (next) {
-      outgoing_ = std::move(*next);
-      write = writing_ = true;
+      bool owned = true;
+      outgoing_.Clear();
+      broken_ = !grpc::SerializationTraits<v1::ServerFrame>::Serialize(*next, &outgoing_, &owned).ok();
+      write = writing_ = !broken_;
+      finish = finished_ = broken_;
     } else if (broken_ || session_->closing()) {
       finish = finished_ = true;
     }
@@ -80,8 +85,12 @@ void TrainStream::OnReadDone(bool ok) {
     OnCancel();
     return;
   }
-  session_->receive(incoming_);
-  incoming_.Clear();
+  if (grpc::SerializationTraits<v1::ClientFrame>::Deserialize(&incoming_, &frame_).ok()) {
+    session_->receive(frame_);
+  } else {
+    session_->receive_unreadable();
+  }
+  frame_.Clear();
   StartRead(&incoming_);
 }
 

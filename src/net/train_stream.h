@@ -35,8 +35,9 @@ class Scribe {
   std::jthread thread_;
 };
 
-/// One client's stream: hands frames to its session, and writes what the session has.
-class TrainStream final : public grpc::ServerBidiReactor<v1::ClientFrame, v1::ServerFrame> {
+/// One client's stream: hands frames to its session, and writes what the session has. What is no frame is the session's
+/// too; what is longer than a frame may be, gRPC ends the stream for.
+class TrainStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   /// The stream owns itself until it is done.
   static TrainStream* open(Hub& hub, Scribe& scribe, grpc::CallbackServerContext& context, Peer peer);
@@ -59,8 +60,9 @@ class TrainStream final : public grpc::ServerBidiReactor<v1::ClientFrame, v1::Se
   bool writing_ = false;
   bool broken_ = false;    ///< the other side is gone
   bool finished_ = false;  ///< the end was said
-  v1::ClientFrame incoming_;
-  v1::ServerFrame outgoing_;
+  grpc::ByteBuffer incoming_;
+  v1::ClientFrame frame_;
+  grpc::ByteBuffer outgoing_;
 };
 
 }  // namespace feroma::net

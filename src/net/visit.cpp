@@ -12,11 +12,12 @@ namespace feroma {
 Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, const VisitorWish& wish,
                       double wait_seconds, const std::atomic<bool>& stop) {
   const auto until = net::Clock::now() + std::chrono::duration<double>(wait_seconds);
+  net::VisitorOptions options{plan.state, plan.privacy};
+  options.patience_seconds *= plan.clock;
   for (;;) {
     net::Ending ending{v1::REASON_UNSPECIFIED, fmt::format("{} cannot be reached", plan.server), 0.5};
     if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan)) {
-      std::variant<Assigned, net::Ending> result =
-          net::pay_visit(*link, {plan.state, plan.privacy}, samples, wish, stop);
+      std::variant<Assigned, net::Ending> result = net::pay_visit(*link, options, samples, wish, stop);
       if (auto* assigned = std::get_if<Assigned>(&result)) {
         return std::move(*assigned);
       }

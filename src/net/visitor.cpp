@@ -77,10 +77,10 @@ class Visit {
 
 std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options, const VisitorSamples& samples,
                                          const VisitorWish& wish, const std::atomic<bool>& stop) {
-  Outbox outbox(link);
   const auto patience =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.patience_seconds));
   Watchdog watchdog(link, stop, patience);
+  Outbox outbox(link, [&watchdog] { watchdog.heard(); });
   std::string session;
   std::variant<v1::Welcome, Ending> met = introduce(hello_of(wish), link, outbox, session);
   if (auto* ending = std::get_if<Ending>(&met)) {

@@ -12,13 +12,27 @@ namespace {
 /// Seconds after which a visitor that came too early should come again.
 constexpr double kPause = 5;
 
-[[noreturn]] void refuse(v1::Reason reason, const Error& error) { throw Refusal{reason, printable(error.what())}; }
+/// A description is at most a profile: its numbers, or sums that take twice the bytes, and what is around them.
+constexpr std::uint64_t kSmallParts = std::uint64_t{64} << 10;
+constexpr std::uint64_t kBytesPerNumber = 16;
+
+std::uint64_t largest_description(const Algorithm& algorithm) {
+  return kSmallParts + kBytesPerNumber * static_cast<std::uint64_t>(algorithm.profile_floats().value_or(0));
+}
+
+[[noreturn]] void refuse(v1::Reason reason, const Error& error, double retry_seconds = 0) {
+  throw Refusal{reason, printable(error.what()), retry_seconds};
+}
 
 }  // namespace
 
 Assignment VisitorDesk::ask(const Session& session, const v1::Visit& visit, Round round) {
   Visitor visitor;
-  visitor.algorithm = committed_ ? committed_() : nullptr;
+  try {
+    visitor.algorithm = committed_ ? committed_() : nullptr;
+  } catch (const Error& error) {
+    refuse(v1::UNAVAILABLE, error, kPause);  // the models of the last round cannot be read
+  }
   if (visitor.algorithm == nullptr) {
     throw Refusal{v1::LATE, "no round is finished yet", kPause};
   }
@@ -28,21 +42,34 @@ Assignment VisitorDesk::ask(const Session& session, const v1::Visit& visit, Roun
   Assignment question =
       make_assignment(round, kQuestionPhase, encode_message(visitor.algorithm->visitor_question(), *layout_));
   visitor.question = question.parcel.digest;
+  visitor.largest = largest_description(*visitor.algorithm);
   const std::lock_guard lock(mutex_);
   visitors_[&session] = std::move(visitor);
   return question;
+}
+
+std::map<const Session*, VisitorDesk::Visitor>::iterator VisitorDesk::asked(const Session& session,
+                                                                            const v1::Answer& head) {
+  const auto found = visitors_.find(&session);
+  if (found == visitors_.end() || head.phase() != kQuestionPhase || head.task() != found->second.question) {
+    throw Refusal{v1::UNASKED, "a visitor describes its data once, when it is asked"};
+  }
+  return found;
+}
+
+void VisitorDesk::check(const Session& session, const v1::Answer& head) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t largest = asked(session, head)->second.largest;
+  if (head.size() > largest) {
+    throw Refusal{v1::TOO_LARGE, fmt::format("a description has at most {} bytes, got {}", largest, head.size())};
+  }
 }
 
 Assignment VisitorDesk::serve(const Session& session, const Delivery& delivery) {
   Visitor visitor;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = visitors_.find(&session);
-    const bool asked = found != visitors_.end() && delivery.head.phase() == kQuestionPhase &&
-                       delivery.head.task() == found->second.question;
-    if (!asked) {
-      throw Refusal{v1::UNASKED, "a visitor describes its data once, when it is asked"};
-    }
+    const auto found = asked(session, delivery.head);
     visitor = std::move(found->second);
     visitors_.erase(found);
   }
@@ -56,7 +83,8 @@ Assignment VisitorDesk::serve(const Session& session, const Delivery& delivery) 
     const Offer offer = offer_to_visitor(*visitor.algorithm, told, visitor.wish);
     return make_assignment(visitor.round, kOfferPhase, encode_message(to_message(offer), *layout_));
   } catch (const Error& error) {
-    refuse(v1::UNBELIEVABLE, error);
+    // What is wrong with the description is the visitor's; that there is no model for it is the method's.
+    refuse(error.code() == ErrorCode::invalid_data ? v1::UNBELIEVABLE : v1::UNAVAILABLE, error);
   }
 }
 

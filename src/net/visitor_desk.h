@@ -21,6 +21,8 @@ class VisitorDesk {
 
   /// What a visitor is asked; a refusal where there is nothing to serve yet.
   [[nodiscard]] Assignment ask(const Session& session, const v1::Visit& visit, Round round);
+  /// Refuses a description that begins, where none was asked for or it is larger than one can be.
+  void check(const Session& session, const v1::Answer& head);
   /// The offer that its description leads to; a refusal where that cannot be believed.
   [[nodiscard]] Assignment serve(const Session& session, const Delivery& delivery);
   void left(const Session& session);
@@ -30,8 +32,12 @@ class VisitorDesk {
     std::shared_ptr<const Algorithm> algorithm;
     VisitorWish wish;
     Round round = 0;
-    std::string question;  ///< digest
+    std::string question;       ///< digest
+    std::uint64_t largest = 0;  ///< bytes of its answer
   };
+
+  /// Needs the lock.
+  [[nodiscard]] std::map<const Session*, Visitor>::iterator asked(const Session& session, const v1::Answer& head);
 
   const std::shared_ptr<const ParamLayout> layout_;
   const Committed committed_;

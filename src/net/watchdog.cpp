@@ -1,6 +1,7 @@
 #include "net/watchdog.h"
 
 #include <condition_variable>
+#include <optional>
 
 namespace feroma::net {
 namespace {
@@ -21,8 +22,13 @@ void Watchdog::watch(const std::stop_token& end) {
   std::mutex resting;
   std::condition_variable_any rest;
   std::unique_lock lock(resting);
+  std::optional<Clock::time_point> stopping;
   while (!end.stop_requested()) {
-    if (stop_ || Clock::now() - heard_.load() > patience_.load()) {
+    const Clock::time_point now = Clock::now();
+    if (stop_ && !stopping) {
+      stopping = now;
+    }
+    if ((stopping && now - *stopping >= farewell_.load()) || now - heard_.load() > patience_.load()) {
       link_.cancel();
       return;
     }

@@ -32,7 +32,9 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
   std::string reason;
   const auto drop = [&](ClientId client, const std::string& why) {
     reason = why;
-    log::warning("{}: round {}: client {} dropped out: {}", label, round, to_index(client), why);
+    log::write(log::Severity::warning,
+               fmt::format("{}: round {}: client {} dropped out: {}", label, round, to_index(client), why),
+               {{"client", to_index(client)}, {"round", round}, {"why", why}, {"algorithm", label}});
     total.dropped.push_back({to_index(client), why});
     total.reports.erase(client);
   };

@@ -1,5 +1,8 @@
 #include "feroma/runtime/round_record.h"
 
+#include <cmath>
+#include <limits>
+
 namespace feroma {
 namespace {
 
@@ -11,6 +14,19 @@ double mean_over(const Range& range, Value value) {
     sum += value(item);
   }
   return range.empty() ? 0.0 : sum / static_cast<double>(range.size());
+}
+
+/// The mean of one score over the clients that told it; not a number where none of them did.
+double mean_told(const Exchanged& exchanged, Tally ClientReport::*of, double (Tally::*score)() const) {
+  std::vector<double> told;
+  for (const auto& [client, report] : exchanged.reports) {
+    const Tally& tally = report.*of;
+    if (tally.count > 0 || !std::isnan(tally.accuracy())) {
+      told.push_back((tally.*score)());
+    }
+  }
+  return told.empty() && !exchanged.reports.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                    : mean_over(told, [](double value) { return value; });
 }
 
 std::vector<std::uint32_t> indices_of(const std::vector<ClientId>& clients) {
@@ -46,9 +62,9 @@ void describe_exchange(const Exchanged& exchanged, const std::function<int(Clien
     }
     record.clients.push_back(line);
   }
-  record.loss = mean_over(record.clients, [](const ClientRecord& c) { return c.loss; });
-  record.accuracy_before = mean_over(record.clients, [](const ClientRecord& c) { return c.accuracy_before; });
-  record.accuracy_after = mean_over(record.clients, [](const ClientRecord& c) { return c.accuracy_after; });
+  record.loss = mean_told(exchanged, &ClientReport::after, &Tally::loss);
+  record.accuracy_before = mean_told(exchanged, &ClientReport::before, &Tally::accuracy);
+  record.accuracy_after = mean_told(exchanged, &ClientReport::after, &Tally::accuracy);
 }
 
 void describe_mixing(const RoundTrace& trace, RoundRecord& record) {

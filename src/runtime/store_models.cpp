@@ -1,6 +1,7 @@
 #include "feroma/runtime/store_models.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "feroma/store/checkpoint.h"
@@ -77,7 +78,9 @@ void store_models(const fs::path& folder, const Algorithm& algorithm, const std:
     if (!kept && served.client && clients.contains(to_index(*served.client))) {
       const ClientRecord& client = *clients[to_index(*served.client)];
       entry.distribution = client.distribution;
-      entry.validation_score = client.accuracy_after;
+      if (std::isfinite(client.accuracy_after)) {
+        entry.validation_score = client.accuracy_after;  // clients of a server may keep it to themselves
+      }
     }
     write_safetensors(folder / entry.model_file, *served.model, {{"model", subject.model.name}, {"algorithm", label}});
     stored[served.model.get()] = entry.model_file;

@@ -69,8 +69,14 @@ TEST_F(AnswerTest, NamesMethodClientThingRuleAndValue) {
   Parameters broken = like->clone();
   broken.values()[3] = nan;
   refuses({{{"model", share(std::move(broken))}}}, "client 4's model must be finite", model);
+  Parameters absurd = like->clone();
+  absurd.values()[1] = -2e18F;
+  refuses({{{"model", share(std::move(absurd))}}},
+          "client 4's model must have values of at most 1e+18 in size, got -2e+18", model);
   const auto examples = [](const Answer& answer) { answer.examples(1); };
-  refuses({{{"num_examples", Ints{0}}}}, "client 4's num_examples must be >= 1, got 0", examples);
+  refuses({{{"num_examples", Ints{0}}}}, "client 4's num_examples must be in 1..1000000000, got 0", examples);
+  refuses({{{"num_examples", Ints{kMostExamples + 1}}}},
+          "client 4's num_examples must be in 1..1000000000, got 1000000001", examples);
   refuses({{{"num_examples", Ints{3, 4}}}}, "client 4's num_examples must have 1 values, got 2", examples);
   const auto floats = [](const Answer& answer) { answer.floats("rates", 2, 0, 1); };
   refuses({{{"rates", Floats{1}}}}, "client 4's rates must have 2 values, got 1", floats);

@@ -231,7 +231,7 @@ TEST(Cfl, RefusesBrokenAnswers) {
     test::deliver(run.algorithm(), 1, 0, std::move(answers));
     return 0;
   };
-  expect_error(ErrorCode::invalid_data, "[cfl] client 3's num_examples must be >= 1, got 0",
+  expect_error(ErrorCode::invalid_data, "[cfl] client 3's num_examples must be in 1..1000000000, got 0",
                [&] { return answer(model, 0); });
   Parameters broken = model->clone();
   broken.values()[0] = std::numeric_limits<float>::infinity();

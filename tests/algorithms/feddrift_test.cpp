@@ -252,6 +252,39 @@ TEST(FedDrift, RunsWithAHundredClients) {
   EXPECT_LT(models_in(loop), 90U);
 }
 
+// A client of a federation that was started again has not read what it had before.
+TEST(FedDrift, AClientWithoutItsPastWindowsAnswersForWhatItHas) {
+  ToyRun run(windows_of_two_concepts(4, 2, false));
+  const std::unique_ptr<Algorithm> algorithm = make_feddrift({});
+  EXPECT_TRUE(algorithm->asks_for_past_windows());
+  ServerContext server;
+  server.model = run.model;
+  server.initial = share(initialise(run.model, Rng(1)));
+  server.fit = {2, 16, 0.2, 0.9, MomentumReset::round};
+  algorithm->init(server);
+  const ClientShard shard = run.federation.shard(ClientId{0}, 3);
+  ASSERT_EQ(shard.window, 1);
+  test::ToyEngine engine(run.model);
+  Trainer trainer(engine);
+  const auto gone = [](int window) -> View { fail(ErrorCode::invalid_data, "version {} is gone", window); };
+  const ClientSeat seat{ClientId{0}, Rng(1), shard, gone, nullptr};
+  ClientMemory memory;
+  const auto answer = [&](int task, const Message& received) {
+    return std::get<ClientAnswer>(take_step(*algorithm, 3, task, received, seat, memory, trainer).answer).message;
+  };
+  const Message scores = answer(1, {{{"model.0", server.initial}, {"windows", Ints{0, 1}}}});
+  EXPECT_EQ(scores.ints("counts").front(), 0);
+  EXPECT_GT(scores.ints("counts").back(), 0);
+  EXPECT_EQ(scores.floats("merits").front(), 0);
+  EXPECT_EQ(scores.floats("merits").size(), 2U);
+  EXPECT_EQ(scores.floats("guesses").size(), 2U);
+  const Message trained = answer(
+      2, {{{"model.0", server.initial}, {"model.1", server.initial}, {"windows", Ints{1, 0}}, {"slots", Ints{0, 1}}}});
+  EXPECT_EQ(trained.ints("num_examples"), (Ints{static_cast<std::int64_t>(shard.train.size()), 0}));
+  EXPECT_NE(trained.model("model.0"), server.initial);
+  EXPECT_EQ(trained.model("model.1"), server.initial) << "as it was sent";
+}
+
 TEST(FedDrift, ResumesBetweenWindows) {
   ToyRun run(windows_of_two_concepts(6, 3, true));
   const std::string options = "name = 'feddrift'\nvariant = 'C'\nisolation = 2";
@@ -361,7 +394,8 @@ TEST_F(FedDriftAnswers, MustFitWhatWasAsked) {
   refuses("counts must have 2 values, got 1", 1, {{{"merits", Floats{1, 1}}, {"counts", Ints{1}}}});
   refuses("merits must be no more than the samples, got 6", 1, {{{"merits", Floats{1, 6}}, {"counts", Ints{5, 5}}}});
   refuses("finite", 1, {{{"merits", Floats{1, std::numeric_limits<float>::quiet_NaN()}}, {"counts", Ints{5, 5}}}});
-  refuses("client 7's counts must be >= 0, got -1", 1, {{{"merits", Floats{1, -2}}, {"counts", Ints{5, -1}}}});
+  refuses("client 7's counts must be in 0..1000000000, got -1", 1,
+          {{{"merits", Floats{1, -2}}, {"counts", Ints{5, -1}}}});
   answer(1, {{{"merits", Floats{1, 2}}, {"counts", Ints{5, 5}}}});
   const ParametersPtr model = initial;
   refuses("client 7's num_examples must be >= 1, got 0", 2, {{{"model.0", model}, {"num_examples", Ints{0}}}});
@@ -369,6 +403,28 @@ TEST_F(FedDriftAnswers, MustFitWhatWasAsked) {
   Parameters broken = model->clone();
   broken.values()[0] = std::numeric_limits<float>::infinity();
   refuses("finite", 2, {{{"model.0", share(std::move(broken))}, {"num_examples", Ints{1}}}});
+}
+
+// Client 7's second window chose the other's model, so that it has two; the data of its first are gone.
+TEST_F(FedDriftAnswers, AModelWithoutDataStaysAsItIs) {
+  const std::vector<ClientId> both{ClientId{6}, ClientId{7}};
+  const auto window = [](int number) { return Message{{{"window", Ints{number}}}}; };
+  answer_all(0, {{ClientId{6}, window(0)}, {ClientId{7}, window(0)}});
+  answer_all(1, {{ClientId{6}, {}}, {ClientId{7}, {}}});
+  train(both);
+  answer_all(0, {{ClientId{6}, window(1)}, {ClientId{7}, window(1)}});
+  answer_all(1, {{ClientId{6}, {{{"merits", Floats{9, 1, 9, 1}}, {"counts", Ints{10, 10}}}}},
+                 {ClientId{7}, {{{"merits", Floats{1, 9, 9, 1}}, {"counts", Ints{10, 10}}}}}});
+  ASSERT_EQ(algorithm->downlink(2, 2, ClientId{7}).ints("slots"), (Ints{0, 1}));
+  const auto trained = [this](const Ints& counts) {
+    return Message{{{"model.0", initial}, {"model.1", initial}, {"num_examples", counts}}};
+  };
+  refuses("num_examples must be >= 1, got 0", 2, trained({0, 5}));
+  refuses("num_examples must be in 0..1000000000, got -1", 2, trained({5, -1}));
+  answer(2, trained({5, 0}));
+  ASSERT_EQ(algorithm->clusters()->models.size(), 2U);
+  EXPECT_EQ(algorithm->clusters()->models[0]->values()[0], 0);
+  EXPECT_EQ(algorithm->clusters()->models[1]->values()[0], 7) << "nobody trained it";
 }
 
 TEST_F(FedDriftAnswers, AClientThatLeavesBetweenPhasesIsAskedAgain) {

@@ -65,7 +65,8 @@ TEST(FedProx, AnswersAreChecked) {
     return 0;
   };
   const ParametersPtr model = client.algorithm->served()[0].model;
-  expect_error(ErrorCode::invalid_data, "num_examples must be >= 0, got -1", [&] { return uplink(model, -1); });
+  expect_error(ErrorCode::invalid_data, "num_examples must be in 0..1000000000, got -1",
+               [&] { return uplink(model, -1); });
   const ModelSpec other = test::toy_model({1, 2, 2}, 2);
   expect_error(ErrorCode::invalid_data, "must have", [&] { return uplink(share(initialise(other, Rng(1))), 3); });
   uplink(model, 0);  // nobody had any data

@@ -250,14 +250,15 @@ TEST_F(ShiftExAnswers, MustFitWhatWasAsked) {
   refuses("client 7's classes must", 0, {{{"embeddings", rows}, {"classes", Floats{1}}}});
   refuses("client 7's classes must", 0, {{{"embeddings", rows}, {"classes", Floats{1, -1}}}});
   Message whole{{{"embeddings", rows}, {"classes", Floats{1, 1}}, {"num_examples", Ints{1}}}};
-  refuses("client 7's num_examples must be >= 2, got 1", 0, whole);
+  refuses("client 7's num_examples must be in 2..1000000000, got 1", 0, whole);
   whole.values["num_examples"] = Ints{2};
   answer(2, 0, whole);
   refuses("threshold", 0, whole);
   whole.values["threshold"] = Floats{-1};
   refuses("client 7's threshold must be >= 0, got -1", 0, whole);
   const ParametersPtr model = initial;
-  refuses("client 7's num_examples must be >= 1, got 0", 1, {{{"model", model}, {"num_examples", Ints{0}}}});
+  refuses("client 7's num_examples must be in 1..1000000000, got 0", 1,
+          {{{"model", model}, {"num_examples", Ints{0}}}});
   Parameters infinite = model->clone();
   infinite.values()[0] = std::numeric_limits<float>::infinity();
   refuses("finite", 1, {{{"model", share(std::move(infinite))}, {"num_examples", Ints{1}}}});

@@ -34,7 +34,8 @@ class Corruption : public HubTest {
     return frames;
   }
 
-  /// Sends client 2's honest frames with one of them replaced by damaged bytes; false where they cannot be parsed.
+  /// Sends client 2's honest frames with one of them replaced by damaged bytes; false where they cannot be parsed, for
+  /// which the connection must end by name.
   bool deliver(const v1::ClientFrame& recorded, const std::function<std::string(std::string)>& damage,
                const v1::Task& task) {
     // A frame of the same kind that would be in place now: only the damage is wrong with it.
@@ -49,6 +50,13 @@ class Corruption : public HubTest {
       if (damaged) {
         v1::ClientFrame changed;
         if (!changed.ParseFromString(damage(frame.SerializeAsString()))) {
+          const std::uint64_t before = counted(v1::MALFORMED);
+          pipe.send_unreadable();
+          EXPECT_EQ(counted(v1::MALFORMED), before + 1) << "it was not counted";
+          v1::ServerFrame last;
+          while (!last.has_goodbye() && pipe.receive(last)) {
+          }
+          EXPECT_EQ(last.goodbye().reason(), v1::MALFORMED) << "the client was not told why";
           return false;
         }
         frame = std::move(changed);

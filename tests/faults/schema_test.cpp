@@ -1,6 +1,7 @@
 // F10: answers whose tensors are of another model, of another kind, in another order, too many or too few.
 #include <limits>
 
+#include "feroma/algorithms/answers.h"
 #include "feroma/core/archive.h"
 #include "tests/faults/hub_fixture.h"
 
@@ -126,6 +127,10 @@ class Schema : public HubTest {
         {"two counts", begin_with(2).model("model", whole).ints("num_examples", {7, 7}), "num_examples"},
         {"no count", begin_with(2).model("model", whole).ints("num_examples", {}), "num_examples"},
         {"a negative count", begin_with(2).model("model", whole).ints("num_examples", {-1}), "num_examples"},
+        {"one sample more than anybody has",
+         begin_with(2).model("model", whole).ints("num_examples", {kMostExamples + 1}), "num_examples"},
+        {"a count beside which nobody else's counts",
+         begin_with(2).model("model", whole).ints("num_examples", {std::int64_t{1} << 62}), "num_examples"},
         {"the smallest count",
          begin_with(2).model("model", whole).ints("num_examples", {std::numeric_limits<std::int64_t>::min()}),
          "num_examples"},

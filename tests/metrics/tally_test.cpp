@@ -58,6 +58,12 @@ TEST(TallyLogits, OfNothingIsEmptyAndHasNoNan) {
   EXPECT_EQ(tally.accuracy(), 0.0);
 }
 
+TEST(Tally, WhatIsNotToldIsNoNumber) {
+  EXPECT_EQ(Tally::untold().count, 0);
+  EXPECT_TRUE(std::isnan(Tally::untold().loss()));
+  EXPECT_TRUE(std::isnan(Tally::untold().accuracy()));
+}
+
 TEST(TallyLogits, RefusesLabelsOutsideTheClasses) {
   expect_error(ErrorCode::invalid_data, "in 0..1, got 2", [] { return one_row({1, 2}, 2); });
   expect_error(ErrorCode::invalid_data, "in 0..1, got -1", [] { return one_row({1, 2}, -1); });

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "feroma/core/files.h"
@@ -238,15 +239,49 @@ TEST_F(Absence, WhoIsDrawnAndNeverAnswersDoesNotHoldTheRoundUp) {
   clients.clear();
 }
 
-/// Data that cannot be read in one round, as while somebody writes the files.
+// Both are there and say nothing: the round begins again and again, and somebody should be told.
+TEST_F(Absence, ARoundThatBeginsAgainForEverIsUnhealthy) {
+  FederationPlan todo = plan(experiment("name = 'fedavg'", {"scenario.clients=2"}));
+  todo.server.round_seconds = 1;  // a twentieth of a second; four of these is what a round may take
+  todo.server.heartbeat_seconds = 0.2;
+  Coordinator coordinator(todo, stop);
+  std::vector<std::unique_ptr<Pipe>> silent;
+  for (std::uint32_t id = 0; id < 2; ++id) {
+    v1::ClientFrame hello;
+    hello.set_counter(1);
+    hello.mutable_hello()->set_protocol(kProtocol);
+    hello.mutable_hello()->set_id(id);
+    silent.push_back(std::make_unique<Pipe>(coordinator.hub()));
+    ASSERT_TRUE(silent.back()->send(hello));
+  }
+  EXPECT_TRUE(coordinator.status().healthy);
+  std::jthread rounds(
+      [&] { static_cast<void>(testing::error_of(ErrorCode::interrupted, [&] { coordinator.run(); })); });
+  ServerStatus status = coordinator.status();
+  for (int i = 0; i < 2000 && status.healthy; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    status = coordinator.status();
+  }
+  EXPECT_FALSE(status.healthy);
+  EXPECT_TRUE(testing::holds(status.reason, "round 1 has not been finished for")) << status.reason;
+  EXPECT_TRUE(testing::holds(status.reason, "and was begun again")) << status.reason;
+  // Waiting for clients is no fault, but does not heal it either.
+  silent.clear();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE(coordinator.status().healthy);
+  stop = true;
+}
+
+/// Data that cannot be read in one round, as while somebody writes the files; or not the first times.
 class BeingWritten final : public ClientData {
  public:
-  BeingWritten(std::unique_ptr<ClientData> data, Round when) : data_(std::move(data)), when_(when) {}
+  BeingWritten(std::unique_ptr<ClientData> data, Round when, int times = std::numeric_limits<int>::max())
+      : data_(std::move(data)), when_(when), times_(times) {}
   [[nodiscard]] SampleShape shape() const override { return data_->shape(); }
   [[nodiscard]] int classes() const override { return data_->classes(); }
   [[nodiscard]] bool multi_label() const override { return data_->multi_label(); }
   [[nodiscard]] ClientShard shard(Round round) override {
-    require(round != when_, ErrorCode::invalid_data, "visits.csv:3: must have 4 fields, got 2");
+    require(round != when_ || times_-- <= 0, ErrorCode::invalid_data, "visits.csv:3: must have 4 fields, got 2");
     return data_->shard(round);
   }
   [[nodiscard]] View train_of_window(int window) override { return data_->train_of_window(window); }
@@ -254,7 +289,100 @@ class BeingWritten final : public ClientData {
  private:
   std::unique_ptr<ClientData> data_;
   Round when_;
+  int times_;
 };
+
+// Too few answer, so that the round begins again and asks the same. Who failed must look at its data again.
+TEST_F(Absence, ARoundThatFailedForItsDataIsFinishedOnceTheyAreGood) {
+  const Experiment what = experiment("name = 'fedavg'", {"scenario.clients=3", "scenario.rounds=3", "scenario.drifts=3",
+                                                         "scenario.samples_per_client=100"});
+  FederationPlan todo = plan(what);
+  todo.server.heartbeat_seconds = 1;
+  Coordinator coordinator(todo, stop);
+  std::jthread axe([this](const std::stop_token& end) {
+    for (int i = 0; i < 600 && !end.stop_requested(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    stop = !end.stop_requested();
+  });
+  for (std::uint32_t id = 0; id < 3; ++id) {
+    clients.emplace_back([&, id] {
+      BeingWritten data(scenario_client_data(federation, static_cast<ClientId>(id)), 2, id == 0 ? 0 : 2);
+      AgentOptions options;
+      options.state = folder / fmt::format("client-{}", id);
+      options.id = id;
+      Pipe pipe(coordinator.hub());
+      EXPECT_EQ(Agent(options, data, stop).serve(pipe).reason, v1::FINISHED);
+    });
+  }
+  EXPECT_NO_THROW(coordinator.run()) << "it was repeated for a minute";
+  axe.request_stop();
+  clients.clear();
+  EXPECT_EQ(coordinator.status().rounds_finished, 3);
+  EXPECT_EQ(rounds_of(todo.state, 1), 3);
+}
+
+/// Data that are asked for just when the client is told to stop.
+class Interrupted final : public ClientData {
+ public:
+  Interrupted(std::unique_ptr<ClientData> data, Round when, std::function<void()> stop)
+      : data_(std::move(data)), when_(when), stop_(std::move(stop)) {}
+  [[nodiscard]] SampleShape shape() const override { return data_->shape(); }
+  [[nodiscard]] int classes() const override { return data_->classes(); }
+  [[nodiscard]] bool multi_label() const override { return data_->multi_label(); }
+  [[nodiscard]] ClientShard shard(Round round) override {
+    if (round == when_) {
+      stop_();
+    }
+    return data_->shard(round);
+  }
+  [[nodiscard]] View train_of_window(int window) override { return data_->train_of_window(window); }
+
+ private:
+  std::unique_ptr<ClientData> data_;
+  Round when_;
+  std::function<void()> stop_;
+};
+
+// One of three is stopped in the middle of a round. The others are done long before the deadline, and so is the round.
+TEST_F(Absence, WhoIsStoppedSaysGoodbyeAndIsNotWaitedFor) {
+  const Experiment what = experiment("name = 'fedavg'", {"scenario.clients=3", "scenario.rounds=3", "scenario.drifts=3",
+                                                         "scenario.samples_per_client=100"});
+  FederationPlan todo = plan(what);
+  todo.server.min_clients = 2;
+  todo.server.linger_seconds = 0;
+  std::vector<DroppedRecord> dropped;
+  todo.round_finished = [&](const RoundRecord& round, int) {
+    dropped.insert(dropped.end(), round.dropped.begin(), round.dropped.end());
+  };
+  Coordinator coordinator(todo, stop);
+  std::atomic<bool> own_stop = false;
+  begin(coordinator.hub(), 0, 2);
+  clients.emplace_back([&] {
+    Interrupted data(scenario_client_data(federation, ClientId{2}), 2, [&] {
+      own_stop = true;
+      // It trains on while the connection ends.
+      for (int i = 0; i < 5000 && coordinator.hub().is_present(ClientId{2}); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+    });
+    AgentOptions options;
+    options.state = folder / "client-2";
+    options.id = 2;
+    Pipe pipe(coordinator.hub());
+    const Ending ending = Agent(options, data, own_stop).serve(pipe);
+    EXPECT_NE(ending.reason, v1::FINISHED) << "the federation goes on";
+    EXPECT_GT(ending.retry_seconds, 0) << "it may come again";
+  });
+  static_cast<void>(coordinator.hub().await(3));
+  const auto start = Clock::now();
+  coordinator.run();
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(60)) << "half of what a round may take";
+  clients.clear();
+  ASSERT_EQ(dropped.size(), 1U);
+  EXPECT_EQ(dropped.front().client, 2U);
+  EXPECT_EQ(dropped.front().reason, "it said goodbye");
+}
 
 TEST_F(Absence, WhoseDataCannotBeReadMissesThatRoundAlone) {
   const Experiment what = experiment("name = 'fedavg'");

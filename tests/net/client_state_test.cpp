@@ -58,6 +58,18 @@ TEST_F(ClientStateTest, StepsSurviveARestart) {
   EXPECT_EQ(state.before(1, 1).state.integer("value"), 10) << "what it remembered before the step";
 }
 
+// Files that were written before such steps were left out hold some.
+TEST_F(ClientStateTest, AStepThatFailedIsTakenAgain) {
+  {
+    ClientState state = open();
+    TakenStep failed = step(1, 0, 10);
+    failed.answer.clear();
+    failed.failed = "its data cannot be read";
+    state.keep(failed);
+  }
+  EXPECT_EQ(open().find(1, 0, "task"), nullptr);
+}
+
 TEST_F(ClientStateTest, OnlyWhatCountedIsRemembered) {
   const auto after = [this](Counted counted) {
     std::filesystem::remove_all(folder / "client");

@@ -28,6 +28,10 @@ TEST(FederationPlan, SaysWhatSamplesAreLike) {
   const FederationPlan named = plan_of("min_clients = 2", "dataset = 'mnist'\n");
   EXPECT_EQ(named.input.height, 28) << "as the dataset where nothing else is said";
   EXPECT_EQ(named.classes, 10);
+  EXPECT_FALSE(named.multi_label);
+  for (const char* findings : {"chexpert", "nih-chestxray64"}) {
+    EXPECT_TRUE(plan_of("min_clients = 2", fmt::format("dataset = '{}'\n", findings)).multi_label) << findings;
+  }
 }
 
 TEST(FederationPlan, RefusesShapesThatAreNone) {

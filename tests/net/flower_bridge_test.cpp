@@ -1,4 +1,6 @@
 // Flower peers at a hub: what they are asked, what is refused, and who they may be.
+#include <cmath>
+
 #include "feroma/net/certificates.h"
 #include "net/flower_tensors.h"
 #include "tests/core/expect_error.h"
@@ -119,6 +121,24 @@ TEST_F(FlowerMisbehaviour, AnExchangeHasItsAnswersAndScores) {
   EXPECT_EQ(hub->traffic().verdicts[v1::ACCEPTED], 2U);
 }
 
+TEST_F(FlowerMisbehaviour, WhoDoesNotEvaluateHasNoScores) {
+  join(behaving(1));
+  join([](const flower::ServerMessage& asked) -> std::optional<flower::ClientMessage> {
+    flower::ClientMessage message = usual(asked, 1);
+    if (asked.has_evaluate_ins()) {
+      message.mutable_evaluate_res()->mutable_status()->set_code(flower::EVALUATE_NOT_IMPLEMENTED);
+    }
+    return message;
+  });
+  const auto outcomes = exchange();
+  const ClientReport& report = outcomes.at(ClientId{1}).report;
+  EXPECT_EQ(report.num_examples, 7) << "it takes part all the same";
+  EXPECT_TRUE(std::isnan(report.before.accuracy()));
+  EXPECT_TRUE(std::isnan(report.after.accuracy()));
+  EXPECT_TRUE(std::isnan(report.after.loss()));
+  EXPECT_NEAR(outcomes.at(ClientId{0}).report.after.accuracy(), 30, 1e-9);
+}
+
 TEST_F(FlowerMisbehaviour, WhatCannotBeReadDropsOut) {
   using testing::holds;
   EXPECT_TRUE(holds(
@@ -167,6 +187,15 @@ TEST_F(FlowerMisbehaviour, WhoDoesNotKeepToTheOrderIsCutOff) {
   EXPECT_TRUE(std::holds_alternative<ClientDropped>(outcomes.at(ClientId{0}).answer));
   EXPECT_TRUE(std::holds_alternative<ClientAnswer>(outcomes.at(ClientId{2}).answer));
   EXPECT_EQ(hub->traffic().verdicts[v1::MALFORMED], 2U);
+}
+
+TEST_F(FlowerMisbehaviour, WhoSendsNoMessagesIsCutOff) {
+  FlowerBridge bridge(*hub, *ids, dialect, {"peer", 20}, [] {});
+  bridge.receive_unreadable();
+  EXPECT_TRUE(bridge.aborted());
+  bridge.receive_unreadable();
+  EXPECT_EQ(hub->traffic().verdicts[v1::MALFORMED], 1U) << "it is counted, once";
+  bridge.disconnected();
 }
 
 TEST_F(FlowerMisbehaviour, WhoDoesNotEvaluateTakesPartAllTheSame) {
@@ -293,6 +322,7 @@ TEST_F(FlowerMisbehaviour, AListThatIsGoneGivesNothingAway) {
   EXPECT_EQ(impostor.goodbye(), 1) << "come again when the list is back";
   FlowerPeerThread anybody(*hub, *ids, dialect, behaving(1));
   EXPECT_EQ(anybody.goodbye(), 1);
+  EXPECT_EQ(hub->traffic().verdicts[v1::UNAVAILABLE], 2U) << "which is not their fault";
   write_file_atomically(list, std::string_view("# to be continued\n"));
   FlowerPeerThread second(*hub, *ids, dialect, named("cid", "0"));
   EXPECT_EQ(second.goodbye(), 0) << "an id is its certificate's for good";

@@ -123,6 +123,7 @@ TEST_F(FlowerOverGrpc, StrangersDoNotUseUpTheServer) {
     RawPeer one_more(server.port());
     EXPECT_FALSE(one_more.hears());
     EXPECT_EQ(one_more.end(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(server.door().counts().refused.at("connection_limit"), 1U) << "it is counted";
     EXPECT_TRUE(coordinator.hub().present().empty()) << "nobody has said who it is";
   }
   flower::ClientMessage huge;

@@ -2,6 +2,7 @@
 
 #include "feroma/core/files.h"
 #include "feroma/net/client_data.h"
+#include "net/data_versions.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 
@@ -43,6 +44,7 @@ TEST(FolderData, ChangedFilesAreANewWindowWhoseNumberSurvivesARestart) {
   write_visits(folder, 100);
   {
     const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+    data->keep_past_windows();
     EXPECT_EQ(data->shard(1).window, 0);
     EXPECT_EQ(data->shard(2).window, 0);
     const ClientShard before = data->shard(3);
@@ -97,6 +99,59 @@ TEST(FolderData, WhatCannotBeReadIsNoVersion) {
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(data->shard(1)); }), "at least one row"));
   write_visits(folder, 50);
   EXPECT_EQ(data->shard(2).window, 1);
+}
+
+// Somebody edits the files in place while the client runs: whatever is wrong with them, it is wrong for now.
+TEST(FolderData, NothingThatHappensToTheFilesEndsAClientThatRuns) {
+  const TempFolder folder;
+  const auto open = [&] { return folder_client_data(folder / "clinic", folder / "state"); };
+  const auto describe = [&](std::string_view text) { write_file_atomically(folder / "clinic/dataset.toml", text); };
+  write_visits(folder, 100);
+  const std::unique_ptr<ClientData> data = open();
+  const auto trouble = [&] { return error_of(ErrorCode::invalid_data, [&] { static_cast<void>(data->shard(1)); }); };
+  describe("[dataset]\nname = 'cli");
+  EXPECT_TRUE(holds(trouble(), "not valid TOML"));
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { static_cast<void>(open()); }), "not valid TOML"))
+      << "at the start it is the user's mistake";
+  describe("[dataset]\nname = 'clinic'\nkind = 'csv'\nfiles = 'visits.csv'\n");
+  EXPECT_TRUE(holds(trouble(), "dataset.files"));
+  std::filesystem::remove_all(folder / "clinic");
+  static_cast<void>(trouble());
+  write_file_atomically(folder / "clinic", std::string_view("no folder"));
+  static_cast<void>(trouble());
+  std::filesystem::remove(folder / "clinic");
+  write_visits(folder, 50);
+  EXPECT_EQ(data->shard(2).window, 1) << "good again";
+}
+
+TEST(FolderData, KeepsVersionsThatAreOverOnlyWhereAsked) {
+  const TempFolder folder;
+  write_visits(folder, 100);
+  const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+  write_visits(folder, 50);
+  EXPECT_EQ(data->shard(1).window, 1);
+  EXPECT_TRUE(
+      holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(data->train_of_window(0)); }), "was not kept"));
+  data->keep_past_windows();
+  write_visits(folder, 60);
+  EXPECT_EQ(data->shard(2).window, 2);
+  EXPECT_EQ(data->train_of_window(1).size(), 40U);
+}
+
+// A number that is used before it is on disk would be another version's after a restart.
+TEST(DataVersions, AVersionCountsOnceItIsOnDisk) {
+  const TempFolder folder;
+  const std::string first(64, 'a');
+  const std::string second(64, 'b');
+  write_file_atomically(folder / "state", std::string_view("a file where the folder must be"));
+  net::DataVersions versions(folder / "state" / "data.versions");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(static_cast<void>(versions.number_of(first)), Error) << "each time it cannot be written";
+  }
+  std::filesystem::remove(folder / "state");
+  EXPECT_EQ(versions.number_of(second), 0);
+  EXPECT_EQ(net::DataVersions(folder / "state" / "data.versions").number_of(second), 0);
+  EXPECT_EQ(read_text(folder / "state" / "data.versions"), second + "\n");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "feroma/net/client.h"
 #include "feroma/net/server.h"
 #include "feroma/v1/federation.grpc.pb.h"
+#include "net/grpc_link.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
 
@@ -106,6 +107,15 @@ TEST_F(OverGrpc, AConnectionWithoutAStreamIsEnded) {
   const auto until = std::chrono::system_clock::now() + std::chrono::seconds(10);
   ASSERT_TRUE(channel->WaitForConnected(until));
   EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, until));
+}
+
+TEST_F(OverGrpc, AClientsTimesFollowItsClock) {
+  ClientPlan client;
+  client.server = "127.0.0.1:1";  // nobody is there
+  client.clock = 0.02;
+  const auto start = Clock::now();
+  EXPECT_EQ(connect(client), nullptr);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(2)) << "a fiftieth of five";
 }
 
 TEST_F(OverGrpc, PlainTextIsForLoopbackOnly) {

@@ -17,22 +17,31 @@ namespace {
 using faults::HubTest;
 using faults::Probe;
 
-/// Lines of the log while it lives.
+/// Lines of the log while it lives; fields follow the message as name=value.
 class Lines {
  public:
   Lines() {
     log::set_sink([this](const log::Entry& entry) {
+      std::string line(entry.message);
+      for (const log::Field& field : entry.fields) {
+        std::visit([&](const auto& value) { line += fmt::format(" {}={}", field.name, value); }, field.value);
+      }
       const std::lock_guard lock(mutex_);
-      lines_.emplace_back(entry.message);
+      lines_.push_back(std::move(line));
     });
   }
   ~Lines() { log::set_sink({}); }
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  [[nodiscard]] std::size_t count() {
+  [[nodiscard]] std::size_t count() { return with("").size(); }
+  /// Those in which the text is.
+  [[nodiscard]] std::vector<std::string> with(const std::string& text) {
     const std::lock_guard lock(mutex_);
-    return lines_.size();
+    std::vector<std::string> found;
+    std::copy_if(lines_.begin(), lines_.end(), std::back_inserter(found),
+                 [&](const std::string& line) { return line.find(text) != std::string::npos; });
+    return found;
   }
 
  private:
@@ -99,6 +108,109 @@ TEST_F(HubTest, AClientsRefusalsAreOneLineASecond) {
   EXPECT_LE(lines.count(), 10U);
 }
 
+TEST_F(HubTest, ARefusedAnswerIsWrittenWithItsFields) {
+  Probe probe(*hub, 3);
+  Lines lines;
+  v1::Task nothing;
+  nothing.set_round(7);
+  EXPECT_EQ(probe.answer(nothing, update(1)).reason(), v1::LATE);
+  EXPECT_EQ(lines.with("client=3 reason=LATE round=7 phase=0 address=probe").size(), 1U)
+      << ::testing::PrintToString(lines.with(""));
+}
+
+// Two machines with the same key are a client that comes again and again.
+TEST_F(HubTest, WhoComesTwiceIsCountedAndWritten) {
+  Lines lines;
+  Probe first(*hub, 2);
+  EXPECT_EQ(counted(v1::TWICE), 0U);
+  Probe second(*hub, 2);
+  EXPECT_EQ(first.reaction(), v1::TWICE);
+  EXPECT_EQ(counted(v1::TWICE), 1U);
+  EXPECT_EQ(lines.with("refused (TWICE): it came again from probe address=probe reason=TWICE client=2").size(), 1U)
+      << ::testing::PrintToString(lines.with(""));
+}
+
+TEST_F(HubTest, WhoDoesNotReadIsCountedAndWritten) {
+  Probe deaf(*hub, 1);
+  Lines lines;
+  v1::Task nothing;
+  nothing.set_round(7);
+  for (int i = 0; i < 100; ++i) {
+    deaf.say(Probe::head_of(nothing, Bytes()));  // each is answered with a verdict
+  }
+  EXPECT_TRUE(deaf.reaction() == v1::REASON_UNSPECIFIED) << "its connection is cut";
+  EXPECT_EQ(counted(v1::TOO_SLOW), 1U);
+  EXPECT_EQ(lines.with("refused (TOO_SLOW): 64 frames wait for it to read them").size(), 1U);
+}
+
+TEST_F(HubTest, WhatIsNoFrameIsCountedAndWritten) {
+  Probe probe(*hub, 0);
+  Lines lines;
+  probe.pipe().send_unreadable();
+  EXPECT_EQ(probe.reaction(), v1::MALFORMED);
+  EXPECT_EQ(counted(v1::MALFORMED), 1U);
+  EXPECT_EQ(lines.with("refused (MALFORMED)").size(), 1U);
+}
+
+/// Greets with a hello that a test has changed, and reads the reason for which it is refused.
+v1::Reason greeted(Hub& hub, const std::function<void(v1::Hello&)>& change) {
+  Pipe pipe(hub);
+  v1::ClientFrame frame;
+  frame.set_counter(1);
+  frame.mutable_hello()->set_protocol(kProtocol);
+  change(*frame.mutable_hello());
+  static_cast<void>(pipe.send(frame));
+  v1::ServerFrame answer;
+  EXPECT_TRUE(pipe.receive(answer));
+  return answer.goodbye().reason();
+}
+
+TEST_F(HubTest, GreetingsThatAreRefusedAreOneLineASecondForEachReason) {
+  Lines lines;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(greeted(*hub, [](v1::Hello& hello) { hello.set_protocol(9); }), v1::OTHER_VERSION);
+  }
+  EXPECT_EQ(greeted(*hub, [](v1::Hello& hello) { hello.set_id(kClients); }), v1::UNKNOWN_CLIENT);
+  EXPECT_EQ(greeted(*hub, [](v1::Hello& hello) { hello.set_job("another"); }), v1::OTHER_JOB);
+  EXPECT_EQ(counted(v1::OTHER_VERSION), 20U) << "each is counted";
+  EXPECT_GE(lines.with("reason=OTHER_VERSION").size(), 1U);
+  EXPECT_LE(lines.with("reason=OTHER_VERSION").size(), 10U);
+  EXPECT_EQ(lines.with("a client's id must be below 4, got 4 address=pipe reason=UNKNOWN_CLIENT").size(), 1U);
+  EXPECT_EQ(lines.with("reason=OTHER_JOB").size(), 1U);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+  hub->sweep();
+  EXPECT_EQ(lines.with("more refused (OTHER_VERSION) count=").size(), 1U) << "the rest is added up";
+}
+
+TEST_F(HubTest, ManyWhoComeAndGoAreFewLines) {
+  Lines lines;
+  for (int i = 0; i < 50; ++i) {
+    const Probe probe(*hub, static_cast<std::uint32_t>(i) % kClients);
+  }
+  EXPECT_GE(lines.with("client 0 joined from probe").size(), 1U);
+  EXPECT_GE(lines.with("client 0 left").size(), 1U);
+  EXPECT_LE(lines.with(" joined ").size(), 25U);
+  EXPECT_LE(lines.with(" left").size(), 25U);
+}
+
+// It is not worth its memory: the digest, which only the bytes could prove, is not looked at.
+TEST_F(HubTest, AnAnswerToAnotherRoundIsNotKept) {
+  Probe probe(*hub, 0);
+  v1::Task nothing;
+  nothing.set_round(7);
+  const Bytes bytes = update(1);
+  v1::ClientFrame head = Probe::head_of(nothing, bytes);
+  head.mutable_answer()->set_digest("another");
+  probe.say(std::move(head));
+  for (v1::ClientFrame& piece : Probe::pieces_of(bytes)) {
+    probe.say(std::move(piece));
+  }
+  EXPECT_EQ(probe.reaction(), v1::LATE);
+  probe.beat();
+  EXPECT_TRUE(probe.expect().has_beat()) << "the connection goes on";
+  EXPECT_EQ(hub->traffic().bytes_up, bytes.size()) << "what came is counted";
+}
+
 TEST_F(HubTest, CountsAndLossesBeyondAnyClientAreRefused) {
   Probe probe(*hub, 0);
   Probe other(*hub, 1);
@@ -128,6 +240,67 @@ TEST_F(HubTest, CountsAndLossesBeyondAnyClientAreRefused) {
   static_cast<void>(other.answer(other.task(), update(2)));
 }
 
+v1::ClientFrame goodbye() {
+  v1::ClientFrame frame;
+  frame.mutable_goodbye()->set_reason(v1::SHUTTING_DOWN);
+  return frame;
+}
+
+TEST_F(HubTest, WhoSaysGoodbyeIsNotWaitedFor) {
+  Probe stays(*hub, 0);
+  Probe also(*hub, 1);
+  Probe goes(*hub, 2);
+  begin(1, 3);
+  const auto start = Clock::now();
+  static_cast<void>(goes.task());
+  goes.say(goodbye());
+  EXPECT_EQ(goes.expect().goodbye().text(), "goodbye");
+  EXPECT_FALSE(hub->is_present(ClientId{2}));
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, "it said goodbye");
+  // Nor in the next exchange, which it did not see begin, nor when those of a round are gathered again.
+  begin(1, 3);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}};
+  EXPECT_EQ(hub->await(all, options.round_seconds).size(), 2U);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+}
+
+TEST_F(HubTest, WhoComesBackAfterAGoodbyeIsAskedAgain) {
+  Probe stays(*hub, 0);
+  begin(1, 2);
+  {
+    Probe goes(*hub, 1);
+    static_cast<void>(goes.task());
+    goes.say(goodbye());
+  }
+  Probe back(*hub, 1);
+  EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(counted_of(1), update(2));
+}
+
+TEST_F(HubTest, WhoseConnectionIsLostIsWaitedFor) {
+  Probe stays(*hub, 0);
+  begin(1, 2);
+  {
+    Probe lost(*hub, 1);
+    static_cast<void>(lost.task());
+  }
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1)));
+  Probe back(*hub, 1);
+  EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(counted_of(1), update(2));
+}
+
 /// A method that runs out of memory when it is to say what clients are asked.
 class OutOfMemory final : public Algorithm {
  public:
@@ -151,6 +324,99 @@ TEST_F(HubTest, NoAnswerReachesAMethodThatIsGone) {
   v1::Task task;
   task.set_round(1);
   EXPECT_EQ(probe.answer(task, update(1)).reason(), v1::LATE);
+}
+
+// ---- visitors ----
+
+class Visitors : public HubTest {
+ protected:
+  /// A hub that serves visitors from a method.
+  void serve(std::function<std::shared_ptr<const Algorithm>()> committed) {
+    Hub::Job job{"job", "", initial->shared_layout(), true, kClients};
+    job.committed = std::move(committed);
+    hub = std::make_unique<Hub>(job, options, Hub::Past{1, {}}, stop);
+  }
+  void serve(const Algorithm& method) {
+    serve([&method] { return std::shared_ptr<const Algorithm>(std::shared_ptr<void>(), &method); });
+  }
+  std::unique_ptr<Pipe> visitor(const std::string& certificate) {
+    auto pipe = std::make_unique<Pipe>(*hub, Peer{"pipe", ClientId{0}, "site-0", certificate});
+    v1::ClientFrame frame;
+    frame.set_counter(1);
+    frame.mutable_hello()->set_protocol(kProtocol);
+    frame.mutable_hello()->mutable_visit();
+    static_cast<void>(pipe->send(frame));
+    return pipe;
+  }
+  /// How a visitor is received: the reason for which it is refused, or none where it is asked; `asked` is the question.
+  static v1::Reason received(Pipe& pipe, v1::ServerFrame* asked = nullptr) {
+    v1::ServerFrame frame;
+    while (pipe.receive(frame) && !frame.has_goodbye() && !frame.has_task()) {
+    }
+    EXPECT_TRUE(frame.has_goodbye() || frame.has_task()) << "the connection was lost";
+    if (asked != nullptr) {
+      *asked = frame;
+    }
+    return frame.goodbye().reason();
+  }
+  /// The reason for which a description is refused, or none; its head alone is sent where it says another size.
+  v1::Reason described(const Bytes& bytes, std::optional<std::uint64_t> size = {}) {
+    const std::unique_ptr<Pipe> pipe = visitor("a");
+    v1::ServerFrame asked;
+    EXPECT_EQ(received(*pipe, &asked), v1::REASON_UNSPECIFIED);
+    std::vector<v1::ClientFrame> frames{Probe::head_of(asked.task(), bytes)};
+    if (size) {
+      frames.front().mutable_answer()->set_size(*size);
+    } else {
+      for (v1::ClientFrame& piece : Probe::pieces_of(bytes)) {
+        frames.push_back(std::move(piece));
+      }
+    }
+    frames.emplace_back().mutable_beat()->set_echo(1);  // answered where the connection goes on
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      frames[i].set_session(asked.session());
+      frames[i].set_counter(2 + i);
+      static_cast<void>(pipe->send(frames[i]));
+    }
+    v1::ServerFrame answer;
+    while (pipe->receive(answer) && !answer.has_goodbye() && !answer.has_beat()) {
+    }
+    EXPECT_TRUE(answer.has_goodbye() || answer.has_beat()) << "the connection was lost";
+    return answer.goodbye().reason();
+  }
+};
+
+TEST_F(Visitors, OfOneCertificateAreFewAtATime) {
+  serve(*algorithm);
+  std::vector<std::unique_ptr<Pipe>> inside;
+  for (int i = 0; i < 4; ++i) {
+    inside.push_back(visitor("a"));
+    EXPECT_EQ(received(*inside.back()), v1::REASON_UNSPECIFIED);
+  }
+  EXPECT_EQ(received(*visitor("a")), v1::TWICE);
+  EXPECT_EQ(received(*visitor("b")), v1::REASON_UNSPECIFIED) << "others are not touched";
+  EXPECT_EQ(counted(v1::TWICE), 1U);
+  inside.pop_back();
+  EXPECT_EQ(received(*visitor("a")), v1::REASON_UNSPECIFIED) << "a visit that is over counts no more";
+}
+
+// FedAvg asks nothing of them, so that all they have to say is an empty message.
+TEST_F(Visitors, DescribeTheirDataInFewBytes) {
+  serve(*algorithm);
+  constexpr std::uint64_t kMost = std::uint64_t{64} << 10;
+  EXPECT_EQ(described(encode_message({}, initial->layout())), v1::REASON_UNSPECIFIED);
+  EXPECT_EQ(described({}, kMost), v1::REASON_UNSPECIFIED);
+  EXPECT_EQ(described({}, kMost + 1), v1::TOO_LARGE);
+}
+
+// Neither is the visitor's fault, so neither may look like an attack.
+TEST_F(Visitors, OfAServerThatHasNothingForThemAreToldSo) {
+  serve([]() -> std::shared_ptr<const Algorithm> { fail(ErrorCode::io, "models/x: cannot read: disk on fire"); });
+  EXPECT_EQ(received(*visitor("a")), v1::UNAVAILABLE);
+  const OutOfMemory without_models;
+  serve(without_models);
+  EXPECT_EQ(described(encode_message({}, initial->layout())), v1::UNAVAILABLE) << "it has no model for visitors";
+  EXPECT_EQ(counted(v1::MALFORMED) + counted(v1::UNBELIEVABLE), 0U);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Who is let in over a real network, and who is not: each of them once, with one line in the log.
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <openssl/x509.h>
 
@@ -270,6 +271,46 @@ TEST_F(Identity, ThatIsRevokedWhileItIsInsideIsSentAway) {
   EXPECT_EQ(hub->traffic().verdicts[v1::UNKNOWN_CLIENT], 1U);
 }
 
+// Nobody can read the list at first, as while somebody carries it over; then it can be read, and is as old as before.
+TEST_F(Identity, ThatIsRevokedInAListThatCouldNotBeReadIsSentAwayLater) {
+  listen();
+  while_inside = [this] {
+    EXPECT_TRUE(eventually([this] { return hub->present().size() == 1; }));
+    server->enforce_list();
+    const fs::path list = client_list_file(certs());
+    revoke_client(certs(), "good");
+    const std::string revoked = read_text(list);
+    write_file_atomically(list, std::string_view("half\n"));
+    const fs::file_time_type when = fs::last_write_time(list);
+    server->enforce_list();
+    server->enforce_list();
+    EXPECT_EQ(hub->present().size(), 1U) << "nobody is shut out by a list that cannot be read";
+    write_file_atomically(list, revoked);
+    fs::last_write_time(list, when);
+    server->enforce_list();
+    EXPECT_TRUE(eventually([this] { return hub->present().empty(); }));
+  };
+  EXPECT_EQ(knock(tls(good())), "welcome");
+  const std::vector<std::string> written = lines();
+  ASSERT_EQ(written.size(), 2U) << ::testing::PrintToString(written);
+  EXPECT_NE(written.front().find("a line must be ID NAME FINGERPRINT"), std::string::npos) << written.front();
+  EXPECT_NE(written.back().find("good is sent away: its certificate was revoked"), std::string::npos);
+}
+
+TEST_F(Identity, ThatIsRefusedManyTimesIsOneLineASecond) {
+  listen();
+  const Papers papers = papers_of(authority(), client_files(certs(), "revoked"));
+  constexpr std::size_t kTimes = 8;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    EXPECT_EQ(knock(tls(papers)), "the certificate of revoked was revoked");
+    EXPECT_TRUE(eventually([&] { return server->door().counts().open == 0; }));
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_EQ(hub->traffic().verdicts[v1::UNKNOWN_CLIENT], kTimes) << "each is counted";
+  EXPECT_LE(static_cast<double>(lines().size()), 1 + seconds);
+}
+
 // After the look at the list, before there is a session that could be sent away.
 TEST_F(Identity, ThatIsRevokedWhileItComesInIsSentAway) {
   listen();
@@ -336,6 +377,47 @@ TEST_F(Identity, OfAServerWithoutTlsIsRefused) {
   listen(/*secure=*/false);
   EXPECT_EQ(knock(tls(good())), "");
   expect_one_line("it left", /*secure=*/false);
+}
+
+/// Sends bytes as the first frame of a stream, and reads the server's answer.
+v1::ServerFrame answer_to(const std::string& bytes, int port) {
+  grpc::GenericStub stub(grpc::CreateChannel(fmt::format("127.0.0.1:{}", port), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  grpc::CompletionQueue queue;
+  const auto expect_done = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue.Next(&tag, &ok) && ok);
+  };
+  const auto call = stub.PrepareCall(&context, "/feroma.v1.Federation/Train", &queue);
+  call->StartCall(nullptr);
+  expect_done();
+  const grpc::Slice slice(bytes);
+  call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+  expect_done();
+  grpc::ByteBuffer answer;
+  call->Read(&answer, nullptr);
+  expect_done();
+  v1::ServerFrame frame;
+  EXPECT_TRUE(grpc::SerializationTraits<v1::ServerFrame>::Deserialize(&answer, &frame).ok());
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  expect_done();
+  queue.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue.Next(&tag, &ok)) {
+  }
+  return frame;
+}
+
+// Bytes that are no frame are not a connection that was lost.
+TEST_F(Identity, OfWhoSendsNoFramesIsRefusedByName) {
+  listen(/*secure=*/false);
+  EXPECT_EQ(answer_to("\xff\xff\xff no frame", server->port()).goodbye().reason(), v1::MALFORMED);
+  EXPECT_EQ(hub->traffic().verdicts[v1::MALFORMED], 1U);
+  expect_one_line("refused (MALFORMED): what arrived is no frame", /*secure=*/false);
 }
 
 // ---- those who are let in ----

@@ -35,6 +35,9 @@ class Pipe final : public ServerLink {
     return !is_cut();
   }
 
+  /// Bytes that are no frame, as a transport would hand them on.
+  void send_unreadable() { session_->receive_unreadable(); }
+
   bool receive(v1::ServerFrame& frame) override {
     std::unique_lock lock(bell_->mutex);
     for (;;) {

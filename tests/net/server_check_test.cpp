@@ -267,6 +267,32 @@ TEST_F(ServerCheck, ClientsOfFlowerNeedNotBeOnTheList) {
   EXPECT_TRUE(holds(warning(check_server(plan(), listen), "clients"), "2 on the list may take part"));
 }
 
+// ---- Flower ----
+
+TEST_F(ServerCheck, WhatFlowersClientsCannotDo) {
+  ListenOptions listen{"127.0.0.1:0", certs_};
+  listen.flower = FlowerOptions{"127.0.0.1:0", certs_};
+  const std::vector<CheckLine> lines = check_server(plan(), listen);
+  EXPECT_FALSE(has_problem(lines)) << check_table(lines);
+  EXPECT_TRUE(holds(check_table(lines), "ok       flower"));
+  FederationPlan other = plan();
+  other.experiment.algorithms =
+      read_experiment(parse_settings("[[algorithm]]\nname = \"scaffold\"", "test")).algorithms;
+  EXPECT_TRUE(holds(problem(check_server(other, listen), "flower"), "cannot take part in scaffold"));
+  EXPECT_TRUE(holds(problem(check_server(plan({"privacy.mode=\"gaussian\""}), listen), "flower"),
+                    "cannot take part under privacy.mode gaussian"));
+}
+
+TEST_F(ServerCheck, FlowersClientsWithoutEncryptionAreForLoopback) {
+  ListenOptions listen{"127.0.0.1:0", {}};
+  listen.flower = FlowerOptions{"0.0.0.0:0"};
+  const std::string table = check_table(check_server(plan(), listen));
+  EXPECT_TRUE(has_problem(check_server(plan(), listen))) << table;
+  EXPECT_TRUE(
+      holds(table, "problem  flower        listening for Flower's clients without certificates is for loopback"))
+      << table;
+}
+
 TEST_F(ServerCheck, AnAddressThatIsNone) {
   EXPECT_TRUE(holds(problem(check_server(plan(), {"7443", certs_}), "port"), "an address must be like"));
 }

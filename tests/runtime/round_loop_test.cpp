@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "feroma/runtime/round_record.h"
 #include "tests/algorithms/toy_run.h"
 #include "tests/expect_error.h"
 #include "tests/runtime/scripted_algorithm.h"
@@ -176,6 +177,28 @@ TEST_F(RoundLoopTest, RecordsWhatClientsReport) {
   EXPECT_EQ(record.loss, 0.5);
   EXPECT_EQ(record.clients[3].accuracy_before, 25);
   EXPECT_EQ(record.clients[3].num_examples, 10);
+}
+
+// Clients of a server may keep their scores, all of them or some; a simulated one without held-out samples has 0.
+TEST(DescribeExchange, MeansAreOverThoseWhoTell) {
+  Exchanged exchanged;
+  exchanged.reports[ClientId{0}] = {10, 0.5, Tally::untold(), Tally::untold()};
+  RoundRecord nobody;
+  describe_exchange(exchanged, {}, nobody);
+  EXPECT_TRUE(std::isnan(nobody.loss));
+  EXPECT_TRUE(std::isnan(nobody.accuracy_before));
+  EXPECT_TRUE(std::isnan(nobody.accuracy_after));
+  EXPECT_TRUE(std::isnan(nobody.clients[0].accuracy_after));
+  exchanged.reports[ClientId{1}] = {10, 0.5, {6, 2, 8}, {4, 6, 8}};
+  RoundRecord one;
+  describe_exchange(exchanged, {}, one);
+  EXPECT_EQ(one.loss, 0.5);
+  EXPECT_EQ(one.accuracy_before, 25);
+  EXPECT_EQ(one.accuracy_after, 75);
+  exchanged.reports[ClientId{2}] = {10, 0.5, {}, {}};
+  RoundRecord two;
+  describe_exchange(exchanged, {}, two);
+  EXPECT_EQ(two.accuracy_after, 37.5);
 }
 
 TEST_F(RoundLoopTest, ValidatesWhatIsServedOnHeldOutData) {

@@ -151,6 +151,8 @@ class Algorithm {
   [[nodiscard]] virtual int extra_rounds() const;
   /// A client has lost everything it was sent: what it needs to take part must be sent again. Between rounds.
   virtual void forget(ClientId client);
+  /// Whether clients are asked for data of windows that are over, so that they must keep them.
+  [[nodiscard]] virtual bool asks_for_past_windows() const;
   /// Called on the client before the first phase of a round in which its data version changed.
   virtual void on_window_change(ClientContext& context) const;
   /// How the method itself serves a policy; null where it has no rule of its own. `evaluation/serve.h` then derives

@@ -13,6 +13,10 @@
 
 namespace feroma {
 
+/// More samples than any client has: whoever claims more would outweigh everybody else in a mean. Sums over clients
+/// stay far from overflow.
+inline constexpr std::int64_t kMostExamples = 1'000'000'000;
+
 /**
  * A client's answer, read with suspicion. What is missing, of another size, not finite, out of range or never asked for
  * is an invalid_data error that names the method, the client, the thing, the rule and the value;
@@ -24,7 +28,7 @@ class Answer {
       : method_(method), client_(client), message_(message) {}
 
   [[nodiscard]] bool has(const std::string& key) const { return message_.has(key); }
-  /// A model, finite and as large as `like`.
+  /// A model as large as `like`, of finite values that sums over clients and rounds leave finite.
   const ParametersPtr& model(const std::string& key, const Parameters& like) const;
   /// Finite numbers, `size` of them.
   const Floats& floats(const std::string& key, std::size_t size) const;
@@ -39,7 +43,7 @@ class Answer {
   std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most = kNoInteger) const;
   /// How many examples are behind the answer. None at all means no say in a mean; a method that takes every model for
   /// a trained one asks for at least 1.
-  std::int64_t examples(std::int64_t least = 0) const { return integer("num_examples", least); }
+  std::int64_t examples(std::int64_t least = 0) const { return integer("num_examples", least, kMostExamples); }
 
   /// Comes last: whatever was not looked at by then is there although nobody asked for it.
   void expect_nothing_else() const;

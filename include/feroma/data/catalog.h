@@ -45,6 +45,7 @@ struct DatasetEntry {
   int classes = 0;
   std::vector<DatasetFile> files;  ///< what its reader expects, in order; empty where `holds` decides
   std::string_view inner = {};     ///< the folder that the official archive unpacks to
+  bool multi_label = false;        ///< samples may have several labels, or none
   bool knows_age = false;          ///< whether its domains depend on LoadOptions::age_threshold
   bool (*holds)(const std::filesystem::path& folder) = nullptr;
   Dataset (*read)(const DatasetEntry& entry, const std::filesystem::path& folder, const LoadOptions& options) = nullptr;

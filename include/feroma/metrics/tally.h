@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -19,7 +20,14 @@ struct Tally {
     count += other.count;
     return *this;
   }
-  [[nodiscard]] double loss() const { return count == 0 ? 0.0 : loss_sum / static_cast<double>(count); }
+  /// Of somebody who told nothing: neither loss nor accuracy is a number.
+  [[nodiscard]] static Tally untold() {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    return {.loss_sum = kNone, .auroc = kNone};
+  }
+
+  /// The mean over samples; over none the sum as it is, which is 0 or not told.
+  [[nodiscard]] double loss() const { return count == 0 ? loss_sum : loss_sum / static_cast<double>(count); }
   /// In percent; for multi-label data the AUROC stands for it.
   [[nodiscard]] double accuracy() const {
     if (auroc) {

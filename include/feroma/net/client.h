@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "feroma/net/client_data.h"
+#include "feroma/net/note.h"
 #include "feroma/privacy/options.h"
 
 namespace feroma {
@@ -25,7 +25,8 @@ struct ClientPlan {
   double connect_seconds = 5;
   double first_pause_seconds = 0.5;  ///< between connections; doubles up to the longest, with full jitter
   double longest_pause_seconds = 20;
-  std::function<void(const std::string&)> note = {};  ///< what happens, for people
+  double clock = 1;  ///< every time above is multiplied by it, and what else a client waits for
+  Note note = {};
 };
 
 /// Works for the federation until it is finished; lost connections are made again. What the server or the client cannot

@@ -15,8 +15,11 @@ class ClientData {
   [[nodiscard]] virtual SampleShape shape() const = 0;
   [[nodiscard]] virtual int classes() const = 0;
   [[nodiscard]] virtual bool multi_label() const = 0;
-  /// What the client has in a round. Views are valid as long as the object.
+  /// What the client has in a round. Views are valid until the next call, or as long as the object where past windows
+  /// are kept.
   [[nodiscard]] virtual ClientShard shard(Round round) = 0;
+  /// From now on windows that are over stay within reach, and take their memory. Without it they may be gone.
+  virtual void keep_past_windows() {}
   /// Its training data of a window that it has reached; an invalid_data error where they are gone.
   [[nodiscard]] virtual View train_of_window(int window) = 0;
 };

@@ -14,7 +14,7 @@ enum class CheckVerdict { ok, warning, problem };
 /// One thing that a server needs, and how it stands.
 struct CheckLine {
   CheckVerdict verdict = CheckVerdict::ok;
-  std::string subject;  ///< algorithm, certificates, clients, state, disk, port, descriptors, dashboard
+  std::string subject;  ///< algorithm, certificates, clients, flower, state, disk, port, descriptors, dashboard
   std::string text;     ///< what was found
   std::string advice;   ///< what to do; empty where all is well
 };

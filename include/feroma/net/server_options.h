@@ -34,7 +34,8 @@ struct ServerOptions {
     visit("input", self.input, anything(),
           "clients' samples, channels x height x width; empty: as the scenario's dataset");
     visit("classes", self.classes, at_least(0), "labels that samples may have; 0: as the scenario's dataset");
-    visit("multi_label", self.multi_label, anything(), "samples may have several labels, or none");
+    visit("multi_label", self.multi_label, anything(),
+          "samples may have several labels, or none, as those of some datasets do anyway");
     visit("min_clients", self.min_clients, at_least(1), "clients that must be there before a round begins");
     visit("min_answers", self.min_answers, at_least(1),
           "with fewer answers, or those of all who were asked, the round begins again");

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "feroma/net/client_list.h"
+
+namespace feroma::net {
+
+/// A list of clients as it is on disk just now, read again only where the file may have changed. From any thread.
+class AllowList {
+ public:
+  explicit AllowList(std::filesystem::path path) : path_(std::move(path)) {}
+
+  /// The same object as long as the file is the same. An error while it cannot be read: nobody is given an older one.
+  [[nodiscard]] std::shared_ptr<const ClientList> read();
+
+ private:
+  /// Changes with whatever is done to a file: its contents, its name, its owner, who may read it.
+  struct Stamp {
+    std::uint64_t device = 0;
+    std::uint64_t file = 0;
+    std::int64_t size = 0;
+    timespec written = {};
+    timespec changed = {};
+
+    bool operator==(const Stamp& other) const;
+  };
+  [[nodiscard]] Stamp look() const;
+  /// Whether a later change must show: clocks of file systems are coarse, and a file may be written twice within a
+  /// tick.
+  [[nodiscard]] static bool is_settled(const Stamp& stamp);
+
+  const std::filesystem::path path_;
+  std::mutex mutex_;
+  std::shared_ptr<const ClientList> list_;
+  std::optional<Stamp> stamp_;  ///< of `list_`; absent where it must be read again in any case
+};
+
+}  // namespace feroma::net

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace feroma::net {
+
+/// Who tells of TLS handshakes that fail.
+enum class Handshakes {
+  tell,        ///< gRPC: a client has no other line that says why it cannot connect
+  door_tells,  ///< the server's door, with a line of its own for each
+};
+
+/// gRPC and protobuf write to the standard error by themselves; from now on what they say goes into the log. Where a
+/// process has a door, the door tells.
+void write_into_our_log(Handshakes handshakes);
+
+}  // namespace feroma::net

@@ -1,0 +1,68 @@
+// The list of clients as a server sees it while others write it.
+#include "net/allow_list.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "feroma/core/files.h"
+#include "tests/core/temp_folder.h"
+#include "tests/expect_error.h"
+
+namespace feroma::net::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Allowed : public ::testing::Test {
+ protected:
+  /// One client of this name.
+  void write(const std::string& name) const {
+    write_file_atomically(path, "0 " + name + " " + std::string(64, 'a') + "\n");
+  }
+  std::string name() { return list.read()->entries().front().name; }
+
+  testing::TempFolder folder;
+  fs::path path = folder / "clients.list";
+  AllowList list{path};
+};
+
+TEST_F(Allowed, AChangeIsSeenThoughSizeAndTimeAreTheSame) {
+  write("ward-1");
+  EXPECT_EQ(name(), "ward-1");
+  const fs::file_time_type when = fs::last_write_time(path);
+  write("ward-2");
+  fs::last_write_time(path, when);
+  EXPECT_EQ(name(), "ward-2");
+}
+
+TEST_F(Allowed, NobodyIsGivenAnOldList) {
+  write("ward-1");
+  static_cast<void>(list.read());
+  write_file_atomically(path, std::string_view("half\n"));
+  expect_error(ErrorCode::invalid_data, "a line must be ID NAME FINGERPRINT", [&] { return name(); });
+  expect_error(ErrorCode::invalid_data, "a line must be ID NAME FINGERPRINT", [&] { return name(); });
+  fs::remove(path);
+  expect_error(ErrorCode::io, "clients.list: cannot look at this list", [&] { return name(); });
+  write("ward-2");
+  EXPECT_EQ(name(), "ward-2");
+}
+
+// Two seconds after it was written no change can hide behind a coarse clock any more.
+TEST_F(Allowed, AListThatDoesNotChangeIsReadOnce) {
+  write("ward-1");
+  std::shared_ptr<const ClientList> seen = list.read();
+  std::shared_ptr<const ClientList> again = list.read();
+  for (int i = 0; i < 500 && seen != again; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    seen = std::exchange(again, list.read());
+  }
+  EXPECT_EQ(seen, again);
+  fs::permissions(path, fs::perms::owner_all);
+  EXPECT_NE(list.read(), again) << "whoever may read it changes what is known of it";
+}
+
+}  // namespace
+}  // namespace feroma::net::test

@@ -1,0 +1,93 @@
+// How a client's frames go out, and what its watchdog makes of it.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "net/watchdog.h"
+
+namespace feroma::net::test {
+namespace {
+
+/// A slow line to a server that says nothing; it writes down what kinds of frames it took.
+class SlowLink final : public ServerLink {
+ public:
+  explicit SlowLink(std::chrono::milliseconds each) : each_(each) {}
+  bool send(const v1::ClientFrame& frame) override {
+    std::this_thread::sleep_for(each_);
+    const std::lock_guard lock(mutex_);
+    kinds_.push_back(frame.kind_case());
+    numbered_ = numbered_ && frame.counter() == kinds_.size();
+    return !cut_;
+  }
+  bool receive(v1::ServerFrame&) override { return false; }
+  void cancel() override { cut_ = true; }
+
+  [[nodiscard]] bool is_cut() const { return cut_; }
+  [[nodiscard]] bool is_numbered() const { return numbered_; }
+  [[nodiscard]] std::vector<v1::ClientFrame::KindCase> kinds() {
+    const std::lock_guard lock(mutex_);
+    return kinds_;
+  }
+
+ private:
+  const std::chrono::milliseconds each_;
+  std::atomic<bool> cut_ = false;
+  std::mutex mutex_;
+  std::vector<v1::ClientFrame::KindCase> kinds_;
+  bool numbered_ = true;
+};
+
+v1::ClientFrame beat() {
+  v1::ClientFrame frame;
+  frame.mutable_beat()->set_echo(1);
+  return frame;
+}
+
+// Pieces are sent one after the other, with hardly a moment between them.
+TEST(Outbox, ABeatDoesNotWaitForTheLastPiece) {
+  SlowLink link(std::chrono::milliseconds(5));
+  Outbox outbox(link);
+  constexpr std::size_t kPieces = 40;
+  std::jthread upload([&] { EXPECT_TRUE(outbox.send(v1::Answer(), Bytes(kPieces * kPieceSize))); });
+  while (link.kinds().size() < 3) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(outbox.send(beat()));
+  EXPECT_LT(link.kinds().size(), kPieces / 2);
+  upload.join();
+  EXPECT_EQ(link.kinds().size(), kPieces + 2);
+  EXPECT_TRUE(link.is_numbered());
+}
+
+// The server says nothing during an upload that takes several times as long as its silence is borne.
+TEST(Outbox, AnUploadThatGoesOnIsNotCutOff) {
+  SlowLink link(std::chrono::milliseconds(50));
+  const std::atomic<bool> stop = false;
+  Watchdog watchdog(link, stop, std::chrono::milliseconds(400));
+  Outbox outbox(link, [&watchdog] { watchdog.heard(); });
+  EXPECT_TRUE(outbox.send(v1::Answer(), Bytes(40 * kPieceSize)));
+  EXPECT_FALSE(link.is_cut());
+  // Beats that nobody answers are no sign of life: they would vanish into a dead line for a long time.
+  for (int i = 0; i < 40 && !link.is_cut(); ++i) {
+    static_cast<void>(outbox.send(beat()));
+  }
+  EXPECT_TRUE(link.is_cut());
+}
+
+TEST(Watchdog, LetsAClientThatIsToStopSayGoodbye) {
+  std::atomic<bool> stop = false;
+  SlowLink link(std::chrono::milliseconds(0));
+  Watchdog watchdog(link, stop, std::chrono::hours(1));
+  watchdog.allow_farewell(std::chrono::hours(1));
+  stop = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_FALSE(link.is_cut());
+  watchdog.allow_farewell(std::chrono::milliseconds(1));
+  for (int i = 0; i < 100 && !link.is_cut(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(link.is_cut());
+}
+
+}  // namespace
+}  // namespace feroma::net::test
