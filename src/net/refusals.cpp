@@ -40,8 +40,10 @@ void Refusals::note(Turned reason, const PeerAddress& peer) {
 }
 
 void Refusals::write_held_back() {
-  for (const auto& [name, count] : lines_.take_held_back()) {
-    const auto* why = std::find_if(kTexts.begin(), kTexts.end(), [&](const auto& text) { return text.name == name; });
+  for (const auto& held_back : lines_.take_held_back()) {
+    const auto& [name, count] = held_back;
+    const auto* why =
+        std::find_if(kTexts.begin(), kTexts.end(), [&](const auto& text) { return text.name == held_back.first; });
     log::write(log::Severity::warning, fmt::format("{} more refused: {}", count, why->text),
                {{"count", count}, {"reason", name}});
   }
