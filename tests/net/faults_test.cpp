@@ -309,24 +309,14 @@ TEST_F(Misbehaviour, SizesAreCheckedBeforeAnythingIsKept) {
 }
 
 TEST_F(Misbehaviour, GreetingsThatDoNotFitAreRefused) {
-  const auto greeted_with = [&](const std::function<void(v1::Hello&)>& change) {
-    Pipe pipe(*hub);
-    v1::ClientFrame frame;
-    frame.set_counter(1);
-    frame.mutable_hello()->set_protocol(kProtocol);
-    change(*frame.mutable_hello());
-    static_cast<void>(pipe.send(frame));
-    v1::ServerFrame answer;
-    EXPECT_TRUE(pipe.receive(answer));
-    return answer.goodbye().reason();
-  };
-  EXPECT_EQ(greeted_with([](v1::Hello& hello) { hello.set_protocol(9); }), v1::OTHER_VERSION);
-  EXPECT_EQ(greeted_with([](v1::Hello& hello) { hello.set_id(4); }), v1::UNKNOWN_CLIENT);
-  EXPECT_EQ(greeted_with([](v1::Hello& hello) { hello.set_job("another"); }), v1::OTHER_JOB);
-  EXPECT_EQ(greeted_with([](v1::Hello& hello) {
-              hello.set_job("job");
-              hello.set_committed(1);
-            }),
+  EXPECT_EQ(greeted(*hub, [](v1::Hello& hello) { hello.set_protocol(9); }), v1::OTHER_VERSION);
+  EXPECT_EQ(greeted(*hub, [](v1::Hello& hello) { hello.set_id(4); }), v1::UNKNOWN_CLIENT);
+  EXPECT_EQ(greeted(*hub, [](v1::Hello& hello) { hello.set_job("another"); }), v1::OTHER_JOB);
+  EXPECT_EQ(greeted(*hub,
+                    [](v1::Hello& hello) {
+                      hello.set_job("job");
+                      hello.set_committed(1);
+                    }),
             v1::AHEAD);
   EXPECT_TRUE(hub->present().empty());
 }

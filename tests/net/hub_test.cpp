@@ -152,19 +152,6 @@ TEST_F(HubTest, WhatIsNoFrameIsCountedAndWritten) {
   EXPECT_EQ(lines.with("refused (MALFORMED)").size(), 1U);
 }
 
-/// Greets with a hello that a test has changed, and reads the reason for which it is refused.
-v1::Reason greeted(Hub& hub, const std::function<void(v1::Hello&)>& change) {
-  Pipe pipe(hub);
-  v1::ClientFrame frame;
-  frame.set_counter(1);
-  frame.mutable_hello()->set_protocol(kProtocol);
-  change(*frame.mutable_hello());
-  static_cast<void>(pipe.send(frame));
-  v1::ServerFrame answer;
-  EXPECT_TRUE(pipe.receive(answer));
-  return answer.goodbye().reason();
-}
-
 TEST_F(HubTest, GreetingsThatAreRefusedAreOneLineASecondForEachReason) {
   Lines lines;
   for (int i = 0; i < 20; ++i) {

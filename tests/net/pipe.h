@@ -89,4 +89,16 @@ class Pipe final : public ServerLink {
   bool cut_ = false;
 };
 
+/// Greets with a hello that a test has changed, and reads the reason for which it is refused, if it is.
+inline v1::Reason greeted(Hub& hub, const std::function<void(v1::Hello&)>& change) {
+  Pipe pipe(hub);
+  v1::ClientFrame frame;
+  frame.set_counter(1);
+  frame.mutable_hello()->set_protocol(kProtocol);
+  change(*frame.mutable_hello());
+  static_cast<void>(pipe.send(frame));
+  v1::ServerFrame answer;
+  return pipe.receive(answer) ? answer.goodbye().reason() : v1::REASON_UNSPECIFIED;
+}
+
 }  // namespace feroma::net::test
