@@ -318,7 +318,10 @@ void Coordinator::tell(RoundRecord record) {
   }
   {
     const std::lock_guard lock(telling_);
-    const auto if_told = [](double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; };
+    // Under a budget no client should tell it; one that does is not quoted.
+    const auto if_told = [&](double value) {
+      return std::isfinite(value) && !plan_.experiment.privacy.guarded() ? std::optional(value) : std::nullopt;
+    };
     last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
                             record.clients.size(), record.dropped.size()};
     finished_ = record.round;
