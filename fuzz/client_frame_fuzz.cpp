@@ -8,6 +8,7 @@
 
 #include "fuzz/chunks.h"
 #include "fuzz/one_round.h"
+#include "net/wire.h"
 
 namespace {
 
@@ -32,8 +33,8 @@ class Conversation {
       answer(chunk.bytes);
     } else {
       v1::ClientFrame frame;
-      if (!frame.ParseFromArray(chunk.bytes.data(), static_cast<int>(chunk.bytes.size()))) {
-        return;  // gRPC ends the stream
+      if (!feroma::net::read_wire({reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size()}, frame)) {
+        return;  // the stream ends
       }
       chunk.kind % 3 == 0 ? session_->receive(frame) : say(frame);
     }

@@ -11,6 +11,7 @@
 #include "fuzz/one_round.h"
 #include "net/flower_bridge.h"
 #include "net/flower_tensors.h"
+#include "net/wire.h"
 
 namespace {
 
@@ -69,8 +70,9 @@ class Conversation {
         message.mutable_fit_res()->mutable_parameters()->mutable_tensors(0)->assign(
             reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size());
       }
-    } else if (!message.ParseFromArray(chunk.bytes.data(), static_cast<int>(chunk.bytes.size()))) {
-      return;  // gRPC ends the stream
+    } else if (!feroma::net::read_wire({reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size()},
+                                       message)) {
+      return;  // the stream ends
     }
     if (chunk.kind % 4 == 3) {
       feroma::fuzz::guarded([&] { read_profile(message); });

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "net/wire.h"
+
 namespace feroma::net {
 
 FlowerScribe::FlowerScribe(Clock::duration pause) : pause_(pause), thread_([this] { write(); }) {}
@@ -137,7 +139,7 @@ void FlowerStream::OnReadDone(bool ok) {
     return;
   }
   flower::ClientMessage message;  // models are large: their memory is not kept
-  if (grpc::SerializationTraits<flower::ClientMessage>::Deserialize(&incoming_, &message).ok()) {
+  if (read_wire(incoming_, message)) {
     bridge_->receive(message);
   } else {
     bridge_->receive_unreadable();

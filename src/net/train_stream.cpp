@@ -1,6 +1,7 @@
 #include "net/train_stream.h"
 
 #include "feroma/v1/federation.grpc.pb.h"  // how frames become bytes
+#include "net/wire.h"
 
 namespace feroma::net {
 
@@ -85,7 +86,7 @@ void TrainStream::OnReadDone(bool ok) {
     OnCancel();
     return;
   }
-  if (grpc::SerializationTraits<v1::ClientFrame>::Deserialize(&incoming_, &frame_).ok()) {
+  if (read_wire(incoming_, frame_)) {
     session_->receive(frame_);
   } else {
     session_->receive_unreadable();

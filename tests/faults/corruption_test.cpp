@@ -1,4 +1,5 @@
 // F8: frames whose bits are flipped, that are cut, or that announce more than there is.
+#include "net/wire.h"
 #include "tests/faults/allocation_watch.h"
 #include "tests/faults/hub_fixture.h"
 
@@ -49,7 +50,7 @@ class Corruption : public HubTest {
       frame.set_counter(++counter);
       if (damaged) {
         v1::ClientFrame changed;
-        if (!changed.ParseFromString(damage(frame.SerializeAsString()))) {
+        if (!net::read_wire(damage(frame.SerializeAsString()), changed)) {
           const std::uint64_t before = counted(v1::MALFORMED);
           pipe.send_unreadable();
           EXPECT_EQ(counted(v1::MALFORMED), before + 1) << "it was not counted";
@@ -177,6 +178,34 @@ TEST_F(Corruption, AnAnnouncedSizeIsRefusedBeforeAnythingIsKept) {
     EXPECT_EQ(probe.expect().goodbye().reason(), v1::TOO_LARGE) << length;
   }
   EXPECT_EQ(counted(v1::TOO_LARGE), lengths_that_lie().size());
+  EXPECT_LT(AllocationWatch::largest(), kMostMemory);
+}
+
+// A length of a frame itself, or of a message or text within it, that says more than follows.
+TEST_F(Corruption, ALengthWithinAFrameTakesNoMemoryBeforeSoMuchFollows) {
+  const auto varint = [](std::uint64_t value) {
+    std::string bytes;
+    for (; value >= 0x80; value >>= 7) {
+      bytes += static_cast<char>(0x80 | (value & 0x7F));
+    }
+    return bytes + static_cast<char>(value);
+  };
+  const auto field = [](int number) { return std::string(1, static_cast<char>(number << 3 | 2)); };
+  const int session = v1::ClientFrame::kSessionFieldNumber;
+  const int answer = v1::ClientFrame::kAnswerFieldNumber;
+  const AllocationWatch watch;
+  for (const std::uint64_t length : lengths_that_lie()) {
+    const std::string lie = varint(length);
+    const std::string lying_text = field(v1::Answer::kDigestFieldNumber) + lie;
+    for (const std::string& bytes : {field(session) + lie, field(answer) + lie, field(answer) + lie + lying_text,
+                                     field(answer) + varint(lying_text.size()) + lying_text, field(15) + lie}) {
+      v1::ClientFrame frame;
+      EXPECT_FALSE(net::read_wire(bytes, frame)) << length;
+      const grpc::Slice slice(bytes);
+      grpc::ByteBuffer buffer(&slice, 1);
+      EXPECT_FALSE(net::read_wire(buffer, frame)) << length;
+    }
+  }
   EXPECT_LT(AllocationWatch::largest(), kMostMemory);
 }
 
