@@ -9,52 +9,27 @@
 #include <utility>
 #include <vector>
 
-#include "feroma/core/files.h"
 #include "src/report/axis.h"
 #include "src/report/chart_style.h"
 #include "src/report/mixing_chart.h"
 #include "src/report/profile_map.h"
 #include "src/report/rank_chart.h"
-#include "src/report/sweep_chart.h"
 #include "src/report/trajectory_chart.h"
 #include "tests/core/expect_error.h"
-#include "tests/core/temp_folder.h"
+#include "tests/report/count.h"
 #include "tests/report/study_runs.h"
 
 namespace feroma {
 namespace {
 
+using testing::count;
 using testing::holds;
+using testing::run_with_profiles;
 using testing::runs_in;
 using testing::sample_result;
+using testing::study_of;
 using testing::TempFolder;
 using testing::write_cell;
-
-std::size_t count(std::string_view text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) {
-    ++found;
-  }
-  return found;
-}
-
-Study study_of(const TempFolder& folder) { return make_study(runs_in(folder.path()), {}, published_figures()); }
-
-/// A sample run with profiles: two numbers per client that tell its distribution.
-RunData run_with_profiles(const TempFolder& folder) {
-  const testing::SampleRun sample;
-  testing::write_sample_run(folder / "run", sample);
-  RunWriter writer(folder / "run", RunWriter::Mode::resume);
-  for (int round = sample.warm_up + 1; round <= sample.rounds; ++round) {
-    ProfileRecord record{"feroma-auto", round, static_cast<std::size_t>(sample.clients), {}};
-    for (int k = 0; k < sample.clients; ++k) {
-      record.values.push_back(testing::sample_distribution(sample, k, round));
-      record.values.push_back(0.1 * k);
-    }
-    writer.profiles(record);
-  }
-  return load_run(folder / "run");
-}
 
 TEST(Axis, StepsAreOneTwoOrFive) {
   EXPECT_DOUBLE_EQ(detail::scale_for(12, 88).step, 20);
@@ -208,149 +183,6 @@ TEST(RankGroups, AreTheLongestStretchesWithinTheDifference) {
   EXPECT_EQ(detail::rank_groups({1, 2, 3}, 0.5), Groups{});
 }
 
-TEST(SweepPlots, RunOverClientsAndBudgets) {
-  const TempFolder folder;
-  for (const int clients : {10, 20}) {
-    for (const int seed : {42, 43}) {
-      write_cell(folder / fmt::format("c{}-{}", clients, seed),
-                 {.level = "medium", .drifts = 10, .seed = seed, .clients = clients},
-                 {sample_result("fedavg", 60 + seed - 42), sample_result("feroma-auto", 80)});
-    }
-  }
-  for (const char* epsilon : {"1.0", "5.0"}) {
-    write_cell(folder / fmt::format("e{}", epsilon),
-               {.level = "medium",
-                .drifts = 10,
-                .tables = fmt::format("[privacy]\nmode = \"gaussian\"\nepsilon_total = {}\n", epsilon)},
-               {sample_result("feroma-auto", 75)});
-  }
-  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
-  ASSERT_EQ(plots.size(), 3U);
-  EXPECT_EQ(plots[0].title, "Accuracy and the number of clients: mnist covariate medium");
-  EXPECT_EQ(plots[0].places, (std::vector<std::string>{"10", "20"}));
-  ASSERT_EQ(plots[0].series.size(), 4U) << "two of ours, two published";
-  EXPECT_EQ(plots[0].series[0].label, "fedavg");
-  EXPECT_DOUBLE_EQ(plots[0].series[0].values[0]->mean, 60.5);
-  EXPECT_EQ(plots[0].series[3].label, "Feroma, published");
-  EXPECT_EQ(plots[0].series[3].colour, plots[0].series[1].colour);
-  EXPECT_DOUBLE_EQ(plots[0].series[3].values[0]->mean, 87.51);
-  EXPECT_EQ(plots[1].y_title, "seconds");
-  EXPECT_EQ(plots[2].places, (std::vector<std::string>{"1", "5", "no privacy"}));
-  const std::string svg = detail::plot_svg(plots[0]);
-  EXPECT_EQ(count(svg, "class=\"curve published "), 4U) << "two curves and their keys";
-  EXPECT_TRUE(holds(svg, "class=\"error c0\""));
-  EXPECT_TRUE(holds(detail::plot_table_html(plots[0]), "<td>60.50 ± 0.71</td>"));
-}
-
-TEST(SweepPlots, BudgetsArePlottedByModeAndPublishedOnesBesideThePapers) {
-  const TempFolder folder;
-  for (const char* mode : {"gaussian", "paper"}) {
-    for (const char* epsilon : {"1.0", "5.0"}) {
-      write_cell(folder / fmt::format("{}{}", mode, epsilon),
-                 {.level = "medium",
-                  .drifts = 10,
-                  .tables = fmt::format("[privacy]\nmode = \"{}\"\nepsilon_total = {}\n", mode, epsilon)},
-                 {sample_result("feroma-auto", 75)});
-    }
-  }
-  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
-  ASSERT_EQ(plots.size(), 2U);
-  EXPECT_EQ(plots[0].title, "Accuracy and the privacy budget, mode gaussian: mnist covariate medium");
-  EXPECT_EQ(plots[0].series.size(), 1U) << "the paper's budgets are others";
-  EXPECT_EQ(plots[1].title, "Accuracy and the privacy budget, mode paper: mnist covariate medium");
-  EXPECT_EQ(plots[1].series.size(), 2U);
-  EXPECT_TRUE(holds(plots[1].x_title, "no guarantee"));
-}
-
-TEST(SweepPlots, PublishedPointsStandBesideTheirOwnExperimentAlone) {
-  const TempFolder folder;
-  for (const int clients : {10, 20}) {
-    write_cell(folder / fmt::format("c{}", clients), {.level = "medium", .drifts = 5, .clients = clients},
-               {sample_result("feroma-auto", 80)});
-  }
-  for (const char* epsilon : {"1.0", "5.0"}) {
-    const std::filesystem::path cell = folder / fmt::format("e{}", epsilon);
-    write_cell(cell,
-               {.level = "medium",
-                .drifts = 10,
-                .tables = fmt::format("[privacy]\nmode = \"paper\"\nepsilon_total = {}\n", epsilon)},
-               {sample_result("feroma-auto", 75)});
-    std::string config = read_text(cell / "config.toml");
-    config.replace(config.find("rounds = 20"), 11, "rounds = 40");
-    write_file_atomically(cell / "config.toml", config);
-  }
-  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
-  ASSERT_EQ(plots.size(), 3U) << "accuracy and time over clients, accuracy over budgets";
-  for (const detail::Plot& plot : plots) {
-    EXPECT_EQ(plot.series.size(), 1U) << plot.title << ": the paper has 10 drifts and 20 rounds";
-  }
-}
-
-TEST(SweepPlots, ClientsOnConceptShiftsHaveTheAssociationKnown) {
-  const TempFolder folder;
-  for (const int clients : {10, 20}) {
-    write_cell(folder / fmt::format("{}", clients),
-               {.shift = "concept_label", .level = "medium", .drifts = 10, .clients = clients},
-               {sample_result("feroma-auto", 80)});
-  }
-  const detail::Plot plot = detail::sweep_plots(study_of(folder), published_figures()).front();
-  EXPECT_DOUBLE_EQ(plot.series[0].values[0]->mean, 81) << "known, as published";
-  EXPECT_EQ(plot.y_title, "accuracy, association known %");
-}
-
-TEST(SweepPlots, WhereAllFourShiftsAreThereTheirMeanIsDrawnToo) {
-  const TempFolder folder;
-  const auto write = [&folder](const std::string& shift, double accuracy) {
-    for (const int clients : {10, 20}) {
-      write_cell(folder / fmt::format("{}-{}", shift, clients),
-                 {.shift = shift, .level = "medium", .drifts = 10, .clients = clients},
-                 {sample_result("feroma-auto", accuracy)});
-    }
-  };
-  write("covariate", 80);
-  write("label_prior", 90);
-  write("concept_label", 70);
-  EXPECT_FALSE(holds(detail::sweep_plots(study_of(folder), published_figures()).front().title, "mean over"));
-  write("concept_feature", 60);
-  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
-  ASSERT_EQ(plots.size(), 10U) << "accuracy and time, four shifts and their mean";
-  const detail::Plot& mean = plots[0];
-  EXPECT_EQ(mean.title, "Accuracy and the number of clients: mnist medium, mean over the four shifts");
-  EXPECT_EQ(mean.y_title, "accuracy, on P(Y|X) association known %");
-  ASSERT_EQ(mean.series.size(), 3U);
-  EXPECT_DOUBLE_EQ(mean.series[0].values[1]->mean, (80 + 90 + 71 + 60) / 4.0) << "known on P(Y|X)";
-  EXPECT_EQ(mean.series[2].label, "Feroma, published");
-  const auto all = std::find_if(published_figures().begin(), published_figures().end(), [](const PublishedFigure& one) {
-    return one.table == "n_client_all" && one.method == "Feroma" && one.clients == "20" && one.metric == "accuracy";
-  });
-  EXPECT_NEAR(mean.series[2].values[1]->mean, all->mean, 0.02) << "the paper's own mean";
-}
-
-TEST(SweepPlots, LabelsHaveTheKnownAssociationAndThePapersPointsBesideThem) {
-  const TempFolder folder;
-  for (const int labels : {5, 20}) {
-    write_cell(
-        folder / fmt::format("{}", labels),
-        {.shift = "concept_label", .level = "medium", .drifts = 10, .more = fmt::format("few_labels = {}\n", labels)},
-        {sample_result("feroma-auto", 80)});
-  }
-  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
-  ASSERT_EQ(plots.size(), 1U);
-  const detail::Plot& plot = plots[0];
-  ASSERT_EQ(plot.series.size(), 4U);
-  EXPECT_EQ(plot.series[0].label, "feroma-auto");
-  EXPECT_DOUBLE_EQ(plot.series[0].values[0]->mean, 80.75);
-  EXPECT_EQ(plot.series[1].label, "feroma-auto, association known");
-  EXPECT_DOUBLE_EQ(plot.series[1].values[0]->mean, 81);
-  EXPECT_EQ(plot.series[1].colour, plot.series[0].colour);
-  EXPECT_EQ(plot.series[2].label, "Feroma, published");
-  EXPECT_FALSE(plot.series[2].values[0]) << "the paper has 20 labels alone";
-  EXPECT_DOUBLE_EQ(plot.series[2].values[1]->mean, 80.09);
-  EXPECT_EQ(plot.series[3].label, "Feroma, published, association known");
-  EXPECT_DOUBLE_EQ(plot.series[3].values[1]->mean, 88.87);
-  EXPECT_EQ(count(detail::plot_svg(plot), "class=\"curve known "), 2U) << "the curve and its key";
-}
-
 TEST(Figures, HaveNamesOfTheirOwnAndTextForThoseWhoDoNotSee) {
   const TempFolder folder;
   const RunData run = run_with_profiles(folder);
@@ -409,78 +241,6 @@ TEST(StudyHtml, SaysHowManySettingsAreDrawn) {
       << "Fashion-MNIST comes first; its results and its run are headed by the setting";
   const std::string whole = study_html(study, published_figures(), std::vector<RunData>(8), "page");
   EXPECT_FALSE(holds(whole, "Drawn are 8"));
-}
-
-TEST(DrawnRuns, AreTheFirstOfEachSetting) {
-  const TempFolder folder;
-  testing::write_sample_run(folder / "a", {});
-  testing::write_sample_run(folder / "b", {.rounds = 6});
-  const Study study = study_of(folder);
-  EXPECT_EQ(drawn_runs(study, 4).size(), 2U);
-  EXPECT_EQ(drawn_runs(study, 1).size(), 1U);
-  EXPECT_EQ(drawn_runs(study, 0).size(), 0U);
-}
-
-TEST(DrawnRuns, JoinTheCellsOfASettingThoseThatMixFirst) {
-  const TempFolder folder;
-  testing::write_sample_run(folder / "0a", {.algorithms = {"fedavg"}});
-  testing::write_sample_run(folder / "f1", {.algorithms = {"feroma-auto"}});
-  const std::vector<RunData> runs = drawn_runs(study_of(folder), 4);
-  ASSERT_EQ(runs.size(), 1U);
-  ASSERT_EQ(runs[0].algorithms.size(), 2U);
-  EXPECT_EQ(runs[0].name, "fmnist-covariate-high") << "the setting, not a folder";
-  EXPECT_EQ(runs[0].title, "fmnist, covariate, high, drifts 10, rounds 8, clients 10");
-  EXPECT_EQ(runs[0].algorithms[0].label, "feroma-auto");
-  const Figure together = run_figures(runs[0]).front();
-  EXPECT_EQ(together.name, "fmnist-covariate-high-accuracy");
-  EXPECT_EQ(count(together.svg, "<path class=\"curve"), 4U) << "two, and their keys";
-}
-
-TEST(DrawnRuns, AreCalledByTheNamesThatTellThemApart) {
-  const TempFolder folder;
-  (void)run_with_profiles(folder);  // in "run"
-  testing::write_sample_run(folder / "other", {});
-  for (const auto& [name, reset] : {std::pair{"run", "epoch"}, std::pair{"other", "round"}}) {
-    const std::filesystem::path config = folder / fmt::format("{}/config.toml", name);
-    write_file_atomically(config, read_text(config) + fmt::format("[[algorithm]]\nname = \"feroma\"\nlabel = "
-                                                                  "\"feroma-auto\"\nmomentum_reset = \"{}\"\n",
-                                                                  reset));
-  }
-  const std::vector<RunData> runs = drawn_runs(study_of(folder), 4);
-  ASSERT_EQ(runs.size(), 1U);
-  std::vector<std::string> labels;
-  for (const AlgorithmRun& algorithm : runs[0].algorithms) {
-    labels.push_back(algorithm.label);
-  }
-  std::sort(labels.begin(), labels.end());
-  EXPECT_EQ(labels, (std::vector<std::string>{"fedavg", "feroma-auto (momentum_reset=epoch)",
-                                              "feroma-auto (momentum_reset=round)"}));
-  const std::vector<Figure> figures = run_figures(runs[0]);
-  EXPECT_TRUE(std::any_of(figures.begin(), figures.end(), [](const Figure& figure) {
-    return figure.title == "Profiles of feroma-auto (momentum_reset=epoch)";
-  })) << "its files go by the bare label";
-}
-
-TEST(DrawnRuns, DamageIsAnErrorOrALineToKeepGoingWith) {
-  const TempFolder folder;
-  testing::write_sample_run(folder / "a", {});
-  testing::write_sample_run(folder / "b", {.rounds = 6});
-  testing::write_sample_run(folder / "c", {.rounds = 7});
-  const Study study = study_of(folder);
-  std::filesystem::remove(folder / "a/events.jsonl");
-  write_file_atomically(folder / "b/events.jsonl", std::string_view("no event\n"));
-  EXPECT_THROW((void)drawn_runs(study, 4), Error);
-  std::vector<std::string> damaged;
-  EXPECT_EQ(drawn_runs(study, 4, &damaged).size(), 1U);
-  ASSERT_EQ(damaged.size(), 2U);
-  for (const std::string& line : damaged) {
-    EXPECT_TRUE(holds(line, "is not drawn: ")) << line;
-    EXPECT_TRUE(holds(line, "events.jsonl")) << line;
-  }
-  std::filesystem::remove_all(folder / "c/mixing");
-  damaged.clear();
-  EXPECT_TRUE(drawn_runs(study, 4, &damaged).empty());
-  EXPECT_EQ(damaged.size(), 3U) << "weights are read where they are drawn";
 }
 
 }  // namespace

@@ -10,11 +10,13 @@
 #include "src/report/markup.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
+#include "tests/report/count.h"
 #include "tests/report/sample_run.h"
 
 namespace feroma {
 namespace {
 
+using testing::count;
 using testing::error_of;
 using testing::holds;
 using testing::SampleRun;
@@ -24,14 +26,6 @@ std::string page_of(const SampleRun& sample) {
   const TempFolder folder;
   testing::write_sample_run(folder / "demo", sample);
   return read_text(write_html_report(folder / "demo"));
-}
-
-std::size_t count(std::string_view text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) {
-    ++found;
-  }
-  return found;
 }
 
 nlohmann::ordered_json data_of(const std::string& page) {

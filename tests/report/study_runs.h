@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "feroma/core/files.h"
+#include "feroma/report/run_data.h"
 #include "feroma/report/run_set.h"
+#include "feroma/report/study.h"
 #include "feroma/report/summary.h"
+#include "tests/core/temp_folder.h"
 #include "tests/report/sample_run.h"
 
 namespace feroma::testing {
@@ -45,6 +48,26 @@ inline void write_cell(const std::filesystem::path& folder, const CellRun& cell,
 
 inline RunSet runs_in(const std::filesystem::path& folder, bool keep_going = false) {
   return find_runs(std::vector{folder}, keep_going);
+}
+
+inline Study study_of(const TempFolder& folder, const StudyOptions& options = {}) {
+  return make_study(runs_in(folder.path()), options, published_figures());
+}
+
+/// A sample run with profiles: two numbers per client that tell its distribution.
+inline RunData run_with_profiles(const TempFolder& folder) {
+  const SampleRun sample;
+  write_sample_run(folder / "run", sample);
+  RunWriter writer(folder / "run", RunWriter::Mode::resume);
+  for (int round = sample.warm_up + 1; round <= sample.rounds; ++round) {
+    ProfileRecord record{"feroma-auto", round, static_cast<std::size_t>(sample.clients), {}};
+    for (int k = 0; k < sample.clients; ++k) {
+      record.values.push_back(sample_distribution(sample, k, round));
+      record.values.push_back(0.1 * k);
+    }
+    writer.profiles(record);
+  }
+  return load_run(folder / "run");
 }
 
 }  // namespace feroma::testing

@@ -9,27 +9,22 @@
 #include "feroma/core/files.h"
 #include "src/report/cell_text.h"
 #include "src/report/csv.h"
+#include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 #include "tests/expect_error.h"
+#include "tests/report/count.h"
 #include "tests/report/study_runs.h"
 
 namespace feroma {
 namespace {
 
+using testing::count;
+using testing::holds;
 using testing::runs_in;
 using testing::sample_result;
+using testing::study_of;
 using testing::TempFolder;
 using testing::write_cell;
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) {
-    ++found;
-  }
-  return found;
-}
 
 /// The line that starts like this; empty where there is none.
 std::string line_with(const std::string& text, const std::string& start) {
@@ -47,10 +42,6 @@ void write_study(const TempFolder& folder) {
                   sample_result("feroma-auto", 90 + extra)});
     }
   }
-}
-
-Study study_of(const TempFolder& folder, const StudyOptions& options = {}) {
-  return make_study(runs_in(folder.path()), options, published_figures());
 }
 
 TEST(Groups, AreRunsThatDifferInTheirSeedsOnly) {

@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "feroma/report/figures.h"
+#include "src/report/sweep_chart.h"
+#include "tests/core/expect_error.h"
+#include "tests/report/count.h"
+#include "tests/report/study_runs.h"
+
+namespace feroma {
+namespace {
+
+using testing::count;
+using testing::holds;
+using testing::sample_result;
+using testing::study_of;
+using testing::TempFolder;
+using testing::write_cell;
+
+TEST(SweepPlots, RunOverClientsAndBudgets) {
+  const TempFolder folder;
+  for (const int clients : {10, 20}) {
+    for (const int seed : {42, 43}) {
+      write_cell(folder / fmt::format("c{}-{}", clients, seed),
+                 {.level = "medium", .drifts = 10, .seed = seed, .clients = clients},
+                 {sample_result("fedavg", 60 + seed - 42), sample_result("feroma-auto", 80)});
+    }
+  }
+  for (const char* epsilon : {"1.0", "5.0"}) {
+    write_cell(folder / fmt::format("e{}", epsilon),
+               {.level = "medium",
+                .drifts = 10,
+                .tables = fmt::format("[privacy]\nmode = \"gaussian\"\nepsilon_total = {}\n", epsilon)},
+               {sample_result("feroma-auto", 75)});
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 3U);
+  EXPECT_EQ(plots[0].title, "Accuracy and the number of clients: mnist covariate medium");
+  EXPECT_EQ(plots[0].places, (std::vector<std::string>{"10", "20"}));
+  ASSERT_EQ(plots[0].series.size(), 4U) << "two of ours, two published";
+  EXPECT_EQ(plots[0].series[0].label, "fedavg");
+  EXPECT_DOUBLE_EQ(plots[0].series[0].values[0]->mean, 60.5);
+  EXPECT_EQ(plots[0].series[3].label, "Feroma, published");
+  EXPECT_EQ(plots[0].series[3].colour, plots[0].series[1].colour);
+  EXPECT_DOUBLE_EQ(plots[0].series[3].values[0]->mean, 87.51);
+  EXPECT_EQ(plots[1].y_title, "seconds");
+  EXPECT_EQ(plots[2].places, (std::vector<std::string>{"1", "5", "no privacy"}));
+  const std::string svg = detail::plot_svg(plots[0]);
+  EXPECT_EQ(count(svg, "class=\"curve published "), 4U) << "two curves and their keys";
+  EXPECT_TRUE(holds(svg, "class=\"error c0\""));
+  EXPECT_TRUE(holds(detail::plot_table_html(plots[0]), "<td>60.50 ± 0.71</td>"));
+}
+
+TEST(SweepPlots, BudgetsArePlottedByModeAndPublishedOnesBesideThePapers) {
+  const TempFolder folder;
+  for (const char* mode : {"gaussian", "paper"}) {
+    for (const char* epsilon : {"1.0", "5.0"}) {
+      write_cell(folder / fmt::format("{}{}", mode, epsilon),
+                 {.level = "medium",
+                  .drifts = 10,
+                  .tables = fmt::format("[privacy]\nmode = \"{}\"\nepsilon_total = {}\n", mode, epsilon)},
+                 {sample_result("feroma-auto", 75)});
+    }
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 2U);
+  EXPECT_EQ(plots[0].title, "Accuracy and the privacy budget, mode gaussian: mnist covariate medium");
+  EXPECT_EQ(plots[0].series.size(), 1U) << "the paper's budgets are others";
+  EXPECT_EQ(plots[1].title, "Accuracy and the privacy budget, mode paper: mnist covariate medium");
+  EXPECT_EQ(plots[1].series.size(), 2U);
+  EXPECT_TRUE(holds(plots[1].x_title, "no guarantee"));
+}
+
+TEST(SweepPlots, PublishedPointsStandBesideTheirOwnExperimentAlone) {
+  const TempFolder folder;
+  for (const int clients : {10, 20}) {
+    write_cell(folder / fmt::format("c{}", clients), {.level = "medium", .drifts = 5, .clients = clients},
+               {sample_result("feroma-auto", 80)});
+  }
+  for (const char* epsilon : {"1.0", "5.0"}) {
+    const std::filesystem::path cell = folder / fmt::format("e{}", epsilon);
+    write_cell(cell,
+               {.level = "medium",
+                .drifts = 10,
+                .tables = fmt::format("[privacy]\nmode = \"paper\"\nepsilon_total = {}\n", epsilon)},
+               {sample_result("feroma-auto", 75)});
+    std::string config = read_text(cell / "config.toml");
+    config.replace(config.find("rounds = 20"), 11, "rounds = 40");
+    write_file_atomically(cell / "config.toml", config);
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 3U) << "accuracy and time over clients, accuracy over budgets";
+  for (const detail::Plot& plot : plots) {
+    EXPECT_EQ(plot.series.size(), 1U) << plot.title << ": the paper has 10 drifts and 20 rounds";
+  }
+}
+
+TEST(SweepPlots, ClientsOnConceptShiftsHaveTheAssociationKnown) {
+  const TempFolder folder;
+  for (const int clients : {10, 20}) {
+    write_cell(folder / fmt::format("{}", clients),
+               {.shift = "concept_label", .level = "medium", .drifts = 10, .clients = clients},
+               {sample_result("feroma-auto", 80)});
+  }
+  const detail::Plot plot = detail::sweep_plots(study_of(folder), published_figures()).front();
+  EXPECT_DOUBLE_EQ(plot.series[0].values[0]->mean, 81) << "known, as published";
+  EXPECT_EQ(plot.y_title, "accuracy, association known %");
+}
+
+TEST(SweepPlots, WhereAllFourShiftsAreThereTheirMeanIsDrawnToo) {
+  const TempFolder folder;
+  const auto write = [&folder](const std::string& shift, double accuracy) {
+    for (const int clients : {10, 20}) {
+      write_cell(folder / fmt::format("{}-{}", shift, clients),
+                 {.shift = shift, .level = "medium", .drifts = 10, .clients = clients},
+                 {sample_result("feroma-auto", accuracy)});
+    }
+  };
+  write("covariate", 80);
+  write("label_prior", 90);
+  write("concept_label", 70);
+  EXPECT_FALSE(holds(detail::sweep_plots(study_of(folder), published_figures()).front().title, "mean over"));
+  write("concept_feature", 60);
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 10U) << "accuracy and time, four shifts and their mean";
+  const detail::Plot& mean = plots[0];
+  EXPECT_EQ(mean.title, "Accuracy and the number of clients: mnist medium, mean over the four shifts");
+  EXPECT_EQ(mean.y_title, "accuracy, on P(Y|X) association known %");
+  ASSERT_EQ(mean.series.size(), 3U);
+  EXPECT_DOUBLE_EQ(mean.series[0].values[1]->mean, (80 + 90 + 71 + 60) / 4.0) << "known on P(Y|X)";
+  EXPECT_EQ(mean.series[2].label, "Feroma, published");
+  const auto all = std::find_if(published_figures().begin(), published_figures().end(), [](const PublishedFigure& one) {
+    return one.table == "n_client_all" && one.method == "Feroma" && one.clients == "20" && one.metric == "accuracy";
+  });
+  EXPECT_NEAR(mean.series[2].values[1]->mean, all->mean, 0.02) << "the paper's own mean";
+}
+
+TEST(SweepPlots, LabelsHaveTheKnownAssociationAndThePapersPointsBesideThem) {
+  const TempFolder folder;
+  for (const int labels : {5, 20}) {
+    write_cell(
+        folder / fmt::format("{}", labels),
+        {.shift = "concept_label", .level = "medium", .drifts = 10, .more = fmt::format("few_labels = {}\n", labels)},
+        {sample_result("feroma-auto", 80)});
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 1U);
+  const detail::Plot& plot = plots[0];
+  ASSERT_EQ(plot.series.size(), 4U);
+  EXPECT_EQ(plot.series[0].label, "feroma-auto");
+  EXPECT_DOUBLE_EQ(plot.series[0].values[0]->mean, 80.75);
+  EXPECT_EQ(plot.series[1].label, "feroma-auto, association known");
+  EXPECT_DOUBLE_EQ(plot.series[1].values[0]->mean, 81);
+  EXPECT_EQ(plot.series[1].colour, plot.series[0].colour);
+  EXPECT_EQ(plot.series[2].label, "Feroma, published");
+  EXPECT_FALSE(plot.series[2].values[0]) << "the paper has 20 labels alone";
+  EXPECT_DOUBLE_EQ(plot.series[2].values[1]->mean, 80.09);
+  EXPECT_EQ(plot.series[3].label, "Feroma, published, association known");
+  EXPECT_DOUBLE_EQ(plot.series[3].values[1]->mean, 88.87);
+  EXPECT_EQ(count(detail::plot_svg(plot), "class=\"curve known "), 2U) << "the curve and its key";
+}
+
+}  // namespace
+}  // namespace feroma
