@@ -51,7 +51,7 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
   for (;;) {
     require(!stop, ErrorCode::interrupted, "the client was told to stop");
     Ending ending{v1::REASON_UNSPECIFIED, "no connection", 1};
-    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan)) {
+    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan, stop)) {
       const int before = agent.steps();
       ending = link->explain(agent.serve(*link));
       if (agent.steps() > before) {

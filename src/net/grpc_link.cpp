@@ -2,7 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
+#include <algorithm>
 
 #include "core/endpoint.h"
 #include "feroma/core/error.h"
@@ -12,6 +12,9 @@
 
 namespace feroma::net {
 namespace {
+
+/// How often a client that connects looks whether it is to stop.
+constexpr std::chrono::milliseconds kLook(100);
 
 std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ClientPlan& plan) {
   if (plan.authority.empty()) {
@@ -72,7 +75,7 @@ Ending GrpcLink::explain(Ending ending) {
              : std::move(ending);
 }
 
-std::unique_ptr<GrpcLink> connect(const ClientPlan& plan) {
+std::unique_ptr<GrpcLink> connect(const ClientPlan& plan, const std::atomic<bool>& stop) {
   write_into_our_log(Handshakes::tell);
   // A channel of its own for each connection: gRPC's pauses between attempts would be added to ours.
   grpc::ChannelArguments arguments;
@@ -80,11 +83,15 @@ std::unique_ptr<GrpcLink> connect(const ClientPlan& plan) {
   arguments.SetMaxReceiveMessageSize(kLargestFrame);
   const std::shared_ptr<grpc::Channel> channel =
       grpc::CreateCustomChannel(plan.server, credentials_of(plan), arguments);
-  const auto deadline =
-      std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
-                                             std::chrono::duration<double>(plan.connect_seconds * plan.clock));
-  return channel->WaitForConnected(deadline) ? std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))
-                                             : nullptr;
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(plan.connect_seconds * plan.clock));
+  for (auto left = deadline - Clock::now(); !stop && left > left.zero(); left = deadline - Clock::now()) {
+    const auto look = std::min<Clock::duration>(left, kLook);
+    if (channel->WaitForConnected(std::chrono::system_clock::now() + look)) {
+      return std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel));
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace feroma::net

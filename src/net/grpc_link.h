@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "feroma/net/client.h"
@@ -25,8 +26,8 @@ class GrpcLink final : public ServerLink {
   std::unique_ptr<Stream> stream_;
 };
 
-/// Connects to the plan's server; null where it cannot be reached in time. Plain text is refused on anything but
-/// loopback.
-[[nodiscard]] std::unique_ptr<GrpcLink> connect(const ClientPlan& plan);
+/// Connects to the plan's server; null where it cannot be reached in time, or the client is to stop. Plain text is
+/// refused on anything but loopback.
+[[nodiscard]] std::unique_ptr<GrpcLink> connect(const ClientPlan& plan, const std::atomic<bool>& stop);
 
 }  // namespace feroma::net

@@ -16,7 +16,7 @@ Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, con
   options.patience_seconds *= plan.clock;
   for (;;) {
     net::Ending ending{v1::REASON_UNSPECIFIED, fmt::format("{} cannot be reached", plan.server), 0.5};
-    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan)) {
+    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan, stop)) {
       std::variant<Assigned, net::Ending> result = net::pay_visit(*link, options, samples, wish, stop);
       if (auto* assigned = std::get_if<Assigned>(&result)) {
         return std::move(*assigned);

@@ -114,8 +114,21 @@ TEST_F(OverGrpc, AClientsTimesFollowItsClock) {
   client.server = "127.0.0.1:1";  // nobody is there
   client.clock = 0.02;
   const auto start = Clock::now();
-  EXPECT_EQ(connect(client), nullptr);
+  EXPECT_EQ(connect(client, stop), nullptr);
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(2)) << "a fiftieth of five";
+}
+
+TEST_F(OverGrpc, AClientThatConnectsStopsWhenItIsToldTo) {
+  ClientPlan client;
+  client.server = "127.0.0.1:1";  // nobody is there
+  client.connect_seconds = 60;
+  const std::jthread teller([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop = true;
+  });
+  const auto start = Clock::now();
+  EXPECT_EQ(connect(client, stop), nullptr);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST_F(OverGrpc, PlainTextIsForLoopbackOnly) {
