@@ -116,16 +116,19 @@ class Checker:
     def wrong(self, text):
         self.violations.append(text)
 
-    @staticmethod
-    def lines_of(log):
-        """(time, client, what, rest) of each line of a client's log; the last one may be cut."""
+    def lines_of(self, log):
+        """(life, client, what, rest) of each line of a client's log; the last one may be cut. What is read from a
+        connection was said by the server that it was made to, even where the next one has started meanwhile."""
         path = Path(log)
+        lives = {}
         for line in path.read_text().split("\n")[:-1] if path.exists() else []:
             time, client, what, *rest = line.split(" ")
-            yield float(time), int(client), what, rest
+            if what == "connected":
+                lives[client] = self.life_of(float(time))
+            yield lives.get(client, 0), int(client), what, rest
 
     def life_of(self, time):
-        """The server's life in which something was heard."""
+        """The server's life at a time."""
         number = 0
         for i, life in enumerate(self.expected["lives"]):
             if life["started"] <= time:
@@ -137,8 +140,8 @@ class Checker:
         before = []
         told = 0
         for number, life in enumerate(self.expected["lives"]):
-            told = max([told] + [int(rest[0]) for time, _, what, rest in self.heard
-                                 if what == "committed" and self.life_of(time) == number])
+            told = max([told] + [int(rest[0]) for life_told, _, what, rest in self.heard
+                                 if what == "committed" and life_told == number])
             try:
                 data = Path(life["journal"]).read_bytes() if Path(life["journal"]).exists() else b""
                 records = read_journal(data)
@@ -167,9 +170,9 @@ class Checker:
     # ---- I2 ----
     def check_answers(self):
         accepted, given, answered, seen = set(), {}, set(), {}
-        for time, client, what, rest in self.heard:
+        for life, client, what, rest in self.heard:
             if what == "verdict" and rest[2] == "ACCEPTED":
-                key = (self.life_of(time), client, int(rest[0]), int(rest[1]))
+                key = (life, client, int(rest[0]), int(rest[1]))
                 # A round that begins again in the same life asks anew.
                 if key in accepted and not self.expected.get("rounds_repeat", False):
                     self.wrong(f"I2: client {client} was told twice that round {rest[0]}, phase {rest[1]} counts")

@@ -117,11 +117,26 @@ def spoil_all(context, federation, cases):
         shutil.rmtree(copy)
 
 
+def read_late(context, federation):
+    """What the checker says of a client that reads its verdict when the next server is there already, and is told again
+    by that one: it must say nothing."""
+    copy = context.folder / "late"
+    shutil.copytree(federation.folder, copy)
+    expected = json.loads((copy / "expected.json").read_text().replace(str(federation.folder), str(copy)))
+    told = last_line(copy, "verdict")
+    time, client = float(told.split()[0]), told.split()[1]
+    expected["lives"].append({**expected["lives"][0], "started": time - 1e-6, "listening": time})
+    append(copy / "client-0-1-2-3.log", f"{time + 1} {client} connected\n" + told + "\n")
+    expected["reference"] = str(federation.state)
+    return [f"a verdict that was read late: {line}" for line in check_state.check(expected)]
+
+
 def run(context):
     plain = finished(context, "plain")
     spoil_all(context, plain, SPOILED)
     private = finished(context, "private", extra=PRIVATE)
     spoil_all(context, private, SPOILED_LEDGERS)
+    context.problems += read_late(context, plain)
     slow = json.loads((plain.folder / "expected.json").read_text())
     slow["lives"][0]["listening"] += 6
     context.require(any(line.startswith("I7") for line in check_state.check(slow)), "the checker does not notice I7")

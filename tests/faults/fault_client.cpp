@@ -51,7 +51,9 @@ std::string hex(const std::string& bytes) {
 /// A connection that writes down what goes through it.
 class RecordingLink final : public net::ServerLink {
  public:
-  RecordingLink(net::ServerLink& link, Log& log, std::uint32_t client) : link_(link), log_(log), client_(client) {}
+  RecordingLink(net::ServerLink& link, Log& log, std::uint32_t client) : link_(link), log_(log), client_(client) {
+    log_.write(client_, "connected");
+  }
 
   bool send(const v1::ClientFrame& frame) override {
     if (frame.has_answer()) {
@@ -111,7 +113,7 @@ bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
   net::Agent agent(options, *data, stop);
   std::mt19937 random(client + 1);
   for (;; rest(random)) {
-    const std::unique_ptr<net::GrpcLink> link = net::connect(plan);
+    const std::unique_ptr<net::GrpcLink> link = net::connect(plan, stop);
     if (link == nullptr) {
       continue;
     }
@@ -130,8 +132,9 @@ bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
 /// Asks for a model now and then, and goes before it is told.
 void visit(const Arguments& arguments, const std::stop_token& end) {
   std::mt19937 random(0);
+  const std::atomic<bool> stop = false;
   while (!end.stop_requested()) {
-    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan_of(arguments, 0))) {
+    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan_of(arguments, 0), stop)) {
       net::Outbox outbox(*link);
       v1::Hello hello;
       hello.set_protocol(net::kProtocol);

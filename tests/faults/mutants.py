@@ -49,8 +49,8 @@ MUTANTS = [
            [("if (counted == digests_.end()) {", "if (true) {"),
             ("const bool is_first = digests_.emplace(client, head.digest()).second;",
              "digests_[client] = head.digest();\n  const bool is_first = true;")], "faults_tests", "Replay.*:Corruption.*"),
-    Mutant("no check for finite values", "src/models/parameters.cpp",
-           [("bool Parameters::all_finite() const {", "bool Parameters::all_finite() const {\n  return true;")], "faults_tests",
+    Mutant("no check for finite values", "src/algorithms/answers.cpp",
+           [("[](float value) { return !(std::abs(value) <= kLargestParameter); }", "[](float) { return false; }")], "faults_tests",
            "Schema.*"),
     Mutant("an announced length that is trusted", "src/net/session.cpp",
            [("if (head.size() > limits_.largest) {", "if (head.size() > ~std::uint64_t{0} - limits_.largest) {")], "faults_tests",
@@ -79,6 +79,18 @@ class Build:
     def run(self, command):
         subprocess.run(command, shell=True, check=True, cwd=self.folder, executable="/bin/bash")
 
+    def compiling(self, commands, source, changed):
+        """The words of the command that compiles a source, and what to compile instead: a folder may be compiled as one."""
+        for words in (command.split(" ") for command in commands):
+            path = Path(words[words.index("-c") + 1]) if "-c" in words else None
+            if path == source:
+                return words, changed
+            if path and path.suffix == ".cxx" and f'"{source}"' in path.read_text():
+                together = self.work / "together.cxx"
+                together.write_text(path.read_text().replace(f'"{source}"', f'"{changed}"'))
+                return words, together
+        raise RuntimeError(f"{source} is not compiled for this program")
+
     def build(self, mutant, out):
         text = (SOURCE / mutant.source).read_text()
         for old, new in mutant.changes:
@@ -88,11 +100,8 @@ class Build:
         changed, built = self.work / "mutant.cpp", self.work / "mutant.o"
         changed.write_text(text)
         commands = self.commands_of(mutant.program)
-        compiles = [c for c in commands if f"-c {SOURCE / mutant.source}" in c]
-        if len(compiles) != 1:
-            raise RuntimeError(f"{mutant.name}: {mutant.source} is not compiled by itself")
-        words = compiles[0].split(" ")
-        for flag, value in (("-o", built), ("-MF", self.work / "d"), ("-c", changed)):
+        words, source = self.compiling(commands, SOURCE / mutant.source, changed)
+        for flag, value in (("-o", built), ("-MF", self.work / "d"), ("-c", source)):
             words[words.index(flag) + 1] = str(value)
         self.run(" ".join(words))
         # Before the archive, so that the archive's own is not looked for.
