@@ -35,6 +35,7 @@ rounds = 4
 drifts = 2
 samples_per_client = 150
 [training]
+model = "mlp"
 local_epochs = 1
 )" + tables,
                                                 "test"));
