@@ -47,8 +47,9 @@ export function colour(index: number): string {
 export function dash(index: number): (typeof dashes)[number] {
   return dashes[Math.floor(index / onLight.length) % dashes.length] ?? "solid";
 }
+/** Where colours begin again, shapes are shifted by one. */
 export function shape(index: number): (typeof shapes)[number] {
-  return shapes[index % shapes.length] ?? "circle";
+  return shapes[(index + Math.floor(index / onLight.length)) % shapes.length] ?? "circle";
 }
 
 /** Light to dark on a light page, dark to light on a dark one: more is always further from the page. */
