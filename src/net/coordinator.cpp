@@ -226,8 +226,11 @@ std::vector<ClientId> Coordinator::gather() {
   // Somebody who was drawn and never answers must not hold the round up for ever: others are drawn.
   const bool draws_again = repetitions_ > 0 && participation < 1;
   if (log_.started() && !draws_again) {
+    const std::size_t wanted = log_.started()->participants.size();
+    log::info("round {} was begun before: waiting up to {} s for its {} clients", log_.committed() + 1,
+              plan_.server.rejoin_seconds * plan_.server.clock, wanted);
     std::vector<ClientId> there = hub_->await(log_.started()->participants, plan_.server.rejoin_seconds);
-    if (there.size() == log_.started()->participants.size()) {
+    if (there.size() == wanted) {
       return there;
     }
   }
@@ -359,6 +362,9 @@ void Coordinator::finish() {
   static_cast<void>(files_->writer.flush_and_sizes());
   hub_->finish();
   hub_->await_farewells(plan_.server.linger_seconds);
+  if (plan_.stay) {
+    log::info("all {} rounds are done; visitors are served until the server is told to stop", log_.committed());
+  }
   while (plan_.stay) {
     hub_->pause(plan_.server.heartbeat_seconds);  // until it is told to stop
   }

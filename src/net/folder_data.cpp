@@ -83,7 +83,7 @@ class FolderData final : public ClientData {
     }
     const int window = versions_.number_of(fingerprint);
     if (!read_.empty()) {
-      log::info("{}: new data, {} training samples (version {})", folder_.string(), dataset.train.count(), window);
+      log::info("{}: new data, {} samples (version {})", folder_.string(), dataset.train.count(), window);
     }
     version.split = split_rows(dataset.train.count(), Rng(0).derive("held_out", static_cast<std::uint64_t>(window)));
     if (!keeps_past_) {

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <mutex>
+#include <set>
 
 #include "core/endpoint.h"
 #include "feroma/core/error.h"
@@ -20,6 +21,7 @@ namespace {
 
 /// A client has one; another may come before the last one has ended.
 constexpr int kStreamsPerConnection = 4;
+constexpr const char* kRevoked = "its certificate was revoked";
 
 using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
 
@@ -109,7 +111,14 @@ class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Fed
           const std::optional<ClientEntry> client = list.find(peer.fingerprint);
           return client && client->revoked;
         },
-        {v1::UNKNOWN_CLIENT, "its certificate was revoked", 0});
+        {v1::UNKNOWN_CLIENT, kRevoked, 0});
+    std::set<ClientId> shut_out;
+    for (const ClientEntry& client : list.entries()) {
+      if (client.revoked) {
+        shut_out.insert(client.id);
+      }
+    }
+    hub_.shut_out(shut_out, kRevoked);
   }
 
   /// Asked for each connection, so that whoever is revoked stays out from then on.

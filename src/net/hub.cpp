@@ -18,6 +18,8 @@ constexpr std::uint64_t kModelsPerAnswer = 16;
 constexpr auto kGlance = std::chrono::milliseconds(200);
 /// Clients whose coming is written down, and whose going, in a second: all of a few, some of a thousand.
 constexpr int kComingsASecond = 5;
+/// Of more the log names some.
+constexpr std::size_t kClientsInALine = 10;
 
 }  // namespace
 
@@ -140,8 +142,8 @@ std::size_t Hub::connections() const {
 }
 
 void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Waiting waiting) {
-  const bool drains = waiting == Waiting::between_rounds && drain_ != nullptr && *drain_;
-  require(!stop_ && !drains, ErrorCode::interrupted, "the server was told to stop");
+  const bool ends = stop_ || (waiting == Waiting::between_rounds && drains());
+  require(!ends, ErrorCode::interrupted, "the server was told to stop");
   changed_.wait_until(lock, std::min(until, Clock::now() + kGlance));
 }
 
@@ -197,10 +199,37 @@ void Hub::tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told) {
   }
 }
 
+void Hub::hurry(Phase& phase, bool& told) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const ClientId client : phase.awaited()) {
+      if (!sessions_.contains(client)) {
+        phase.departed(client, "its connection was lost");
+      }
+    }
+  }
+  const std::vector<ClientId> awaited = phase.awaited();
+  if (told || awaited.empty()) {
+    return;
+  }
+  told = true;
+  std::string clients;
+  for (const ClientId client : std::span(awaited).first(std::min(awaited.size(), kClientsInALine))) {
+    clients += fmt::format("{}{}", clients.empty() ? "" : ", ", to_index(client));
+  }
+  log::info("round {}: told to stop, but the round waits for {} {}{}; a second signal ends it", phase.round(),
+            awaited.size() == 1 ? "client" : "clients", clients,
+            awaited.size() > kClientsInALine ? fmt::format(" and {} more", awaited.size() - kClientsInALine) : "");
+}
+
 void Hub::await_answers(Phase& phase) {
   std::set<std::shared_ptr<Session>> told;
+  bool told_to_hurry = false;
   while (!phase.is_over(Clock::now())) {
     tell_tasks(phase, told);  // who comes back meanwhile is asked again
+    if (drains()) {
+      hurry(phase, told_to_hurry);
+    }
     std::unique_lock lock(mutex_);
     if (!phase.is_over(Clock::now())) {
       wait(lock, phase.deadline(), Waiting::in_round);
@@ -216,9 +245,9 @@ std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Roun
                                            scaled(options_.round_seconds)});
   const auto set_phase = [this](std::shared_ptr<Phase> present) {
     const std::lock_guard lock(mutex_);
-    for (const ClientId client : departed_) {
+    for (const auto& [client, why] : departed_) {
       if (present != nullptr) {
-        present->departed(client);
+        present->departed(client, why);
       }
     }
     phase_ = std::move(present);

@@ -61,7 +61,7 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::map<std::uint32_t, double> heard() const;
   /// Connections of any kind, those without a greeting included.
   [[nodiscard]] std::size_t connections() const;
-  /// Waits until all of `wanted` are there or said goodbye, or the time is over, and returns those that are there; an
+  /// Waits until all of `wanted` are there or departed, or the time is over, and returns those that are there; an
   /// `interrupted` error when the server is to stop.
   [[nodiscard]] std::vector<ClientId> await(std::span<const ClientId> wanted, double seconds);
   /// Waits until at least so many are there.
@@ -83,8 +83,10 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::set<ClientId> take_forgetful();
   /// Says goodbye to everybody.
   void dismiss(const Refusal& refusal);
-  /// Says goodbye to those who are not wanted any more, with a line in the log for each.
+  /// Says goodbye to those who are not wanted any more, with a line in the log for each, and does not wait for them.
   void send_away(const std::function<bool(const Peer& peer)>& unwanted, const Refusal& refusal);
+  /// Does not wait for clients that would not be let in.
+  void shut_out(const std::set<ClientId>& clients, const std::string& why);
   /// Somebody was refused before there was a session: counts it and writes it down.
   void turned_away(const Peer& peer, const Refusal& refusal);
   /// Tells everybody that the federation is finished, and those who come from now on as well.
@@ -125,6 +127,12 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] Clock::duration scaled(double seconds) const;
   [[nodiscard]] ClientId identity(const Session& session, const v1::Hello& hello) const;
   void check_hello(const v1::Hello& hello) const;
+  /// Whether a round that is under way is the last one for now.
+  [[nodiscard]] bool drains() const { return drain_ != nullptr && *drain_; }
+  /// A client is not waited for until it comes again. Needs the lock.
+  void depart(ClientId client, const std::string& why);
+  /// A server that is to stop does not wait for clients that may come back, and says once for whom it waits.
+  void hurry(Phase& phase, bool& told);
   /// Gives those their tasks who are there and have not been given them.
   void tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told);
   void await_answers(Phase& phase);
@@ -144,8 +152,8 @@ class Hub final : public ClientPool, public SessionEvents {
   LineLimit complaints_;  ///< of each reason, and of each client's answers, one line a second
   LineLimit comings_;     ///< and goings
   VisitorDesk desk_;
-  std::shared_ptr<Phase> phase_;  ///< under way
-  std::set<ClientId> departed_;   ///< said goodbye and have not come back
+  std::shared_ptr<Phase> phase_;              ///< under way
+  std::map<ClientId, std::string> departed_;  ///< said goodbye or were sent away, and have not come back
   Past past_;
   std::set<ClientId> forgetful_;
   std::set<ClientId> known_;  ///< whoever came, ever

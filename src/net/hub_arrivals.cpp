@@ -131,6 +131,18 @@ void Hub::catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientI
   }
 }
 
+void Hub::depart(ClientId client, const std::string& why) {
+  departed_[client] = why;
+  if (const auto found = sessions_.find(client); found != sessions_.end()) {
+    strangers_.insert(found->second);  // until it has left, or is too slow to
+    sessions_.erase(found);
+  }
+  if (phase_ != nullptr) {
+    phase_->departed(client, why);
+  }
+  changed_.notify_all();
+}
+
 void Hub::said_goodbye(Session& session) {
   const std::optional<ClientId> client = session.client();
   {
@@ -139,13 +151,7 @@ void Hub::said_goodbye(Session& session) {
     if (found == sessions_.end() || found->second.get() != &session) {
       return;
     }
-    strangers_.insert(found->second);  // until it has left, or is too slow to
-    sessions_.erase(found);
-    departed_.insert(*client);
-    if (phase_ != nullptr) {
-      phase_->departed(*client);
-    }
-    changed_.notify_all();
+    depart(*client, "it said goodbye");
   }
   if (comings_.allows("clients left")) {
     log::write(log::Severity::info, fmt::format("client {} said goodbye", to_index(*client)),
@@ -271,11 +277,31 @@ void Hub::dismiss(const Refusal& refusal) {
 void Hub::send_away(const std::function<bool(const Peer& peer)>& unwanted, const Refusal& refusal) {
   for (const auto& session : all_connections()) {
     const Peer& peer = session->peer();
-    if (unwanted(peer) && session->close(refusal)) {
-      log::write(log::Severity::warning, fmt::format("{}: {} is sent away: {}", peer.address, peer.name, refusal.text),
-                 {{"address", peer.address}, {"reason", v1::Reason_Name(refusal.reason)}, {"name", peer.name}});
-      const std::lock_guard lock(mutex_);
-      traffic_.verdicts[refusal.reason] += 1;
+    if (!unwanted(peer) || !session->close(refusal)) {
+      continue;
+    }
+    std::vector<log::Field> fields{
+        {"address", peer.address}, {"reason", v1::Reason_Name(refusal.reason)}, {"name", peer.name}};
+    const std::optional<ClientId> client = session->client();
+    if (client) {
+      fields.emplace_back("client", to_index(*client));
+    }
+    log::write({log::Severity::warning, fmt::format("{}: {} is sent away: {}", peer.address, peer.name, refusal.text),
+                fields});
+    const std::lock_guard lock(mutex_);
+    traffic_.verdicts[refusal.reason] += 1;
+    const auto found = client ? sessions_.find(*client) : sessions_.end();
+    if (found != sessions_.end() && found->second == session) {
+      depart(*client, refusal.text);
+    }
+  }
+}
+
+void Hub::shut_out(const std::set<ClientId>& clients, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  for (const ClientId client : clients) {
+    if (!sessions_.contains(client)) {
+      depart(client, why);
     }
   }
 }

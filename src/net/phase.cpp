@@ -51,10 +51,21 @@ std::size_t Phase::answered() const {
   return outcomes_.size();
 }
 
-void Phase::departed(ClientId client) {
+std::vector<ClientId> Phase::awaited() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ClientId> clients;
+  for (const auto& [client, task] : tasks_) {
+    if (!outcomes_.contains(client) && !departed_.contains(client)) {
+      clients.push_back(client);
+    }
+  }
+  return clients;
+}
+
+void Phase::departed(ClientId client, const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (tasks_.contains(client) && !outcomes_.contains(client)) {
-    departed_.insert(client);
+    departed_[client] = why;
   }
 }
 
@@ -158,8 +169,8 @@ std::map<ClientId, std::optional<ClientOutcome>> Phase::close() {
     const auto found = outcomes_.find(client);
     if (found != outcomes_.end()) {
       outcome = std::move(found->second);
-    } else if (departed_.contains(client)) {
-      outcome.emplace().answer = ClientDropped{"it said goodbye"};
+    } else if (const auto departed = departed_.find(client); departed != departed_.end()) {
+      outcome.emplace().answer = ClientDropped{departed->second};
     }
   }
   return all;

@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <shared_mutex>
 
 #include "feroma/net/server_options.h"
@@ -34,16 +33,18 @@ class Phase {
   [[nodiscard]] Assignment task_of(ClientId client);
   [[nodiscard]] bool has_answered(ClientId client) const;
   [[nodiscard]] std::size_t answered() const;
+  /// Those that are still to answer.
+  [[nodiscard]] std::vector<ClientId> awaited() const;
 
-  /// A client that said goodbye is not waited for, unless it comes back and is asked again.
-  void departed(ClientId client);
+  /// A client that said goodbye or was sent away is not waited for, unless it comes back and is asked again.
+  void departed(ClientId client, const std::string& why);
   void asked_again(ClientId client);
 
   /// Why an answer does not count, as far as its head tells: it is for another round or task, or not the first.
   [[nodiscard]] std::optional<v1::Verdict> objection(ClientId client, const v1::Answer& head) const;
   /// Whether an answer counts. It must be the first to a task of this phase, and such as the algorithm accepts.
   [[nodiscard]] v1::Verdict judge(ClientId client, const Delivery& delivery);
-  /// Whether all have answered or said goodbye, or enough have answered and the others had their time, or the longest
+  /// Whether all have answered or departed, or enough have answered and the others had their time, or the longest
   /// time is over.
   [[nodiscard]] bool is_over(Clock::time_point now);
   [[nodiscard]] Clock::time_point deadline() const { return began_ + rules_.longest; }
@@ -71,7 +72,7 @@ class Phase {
   std::optional<Clock::time_point> enough_;  ///< since when there are enough answers
   std::map<ClientId, std::string> digests_;  ///< of the answers that count
   std::map<ClientId, ClientOutcome> outcomes_;
-  std::set<ClientId> departed_;  ///< of the others, those that said goodbye
+  std::map<ClientId, std::string> departed_;  ///< of the others, those that are not waited for, and why
 };
 
 /// A verdict on an answer.

@@ -30,7 +30,7 @@ class HubTest : public ::testing::Test {
 
   std::unique_ptr<Hub> start_hub(Hub::Past past = {}) const {
     return std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, kClients}, options,
-                                 std::move(past), stop);
+                                 std::move(past), stop, &drain);
   }
   /// Begins a round with the first clients.
   void begin(Round round, std::uint32_t clients) {
@@ -72,6 +72,7 @@ class HubTest : public ::testing::Test {
   std::unique_ptr<Algorithm> algorithm;
   ParametersPtr initial;
   std::atomic<bool> stop = false;
+  std::atomic<bool> drain = false;
   std::unique_ptr<Hub> hub;
   std::map<ClientId, ClientOutcome> outcomes;
   std::string failure;

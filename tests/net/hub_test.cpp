@@ -3,51 +3,18 @@
 #include <condition_variable>
 #include <functional>
 #include <limits>
-#include <mutex>
 #include <new>
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/core/fault_point.h"
-#include "feroma/core/log.h"
 #include "tests/faults/hub_fixture.h"
+#include "tests/net/log_lines.h"
 
 namespace feroma::net::test {
 namespace {
 
 using faults::HubTest;
 using faults::Probe;
-
-/// Lines of the log while it lives; fields follow the message as name=value.
-class Lines {
- public:
-  Lines() {
-    log::set_sink([this](const log::Entry& entry) {
-      std::string line(entry.message);
-      for (const log::Field& field : entry.fields) {
-        std::visit([&](const auto& value) { line += fmt::format(" {}={}", field.name, value); }, field.value);
-      }
-      const std::lock_guard lock(mutex_);
-      lines_.push_back(std::move(line));
-    });
-  }
-  ~Lines() { log::set_sink({}); }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-
-  [[nodiscard]] std::size_t count() { return with("").size(); }
-  /// Those in which the text is.
-  [[nodiscard]] std::vector<std::string> with(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    std::vector<std::string> found;
-    std::copy_if(lines_.begin(), lines_.end(), std::back_inserter(found),
-                 [&](const std::string& line) { return line.find(text) != std::string::npos; });
-    return found;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 /// Finishes a round while a client is being greeted, and keeps the greeting from going on until a task is given.
 class BadMoment final : public FaultHook {
@@ -225,67 +192,6 @@ TEST_F(HubTest, CountsAndLossesBeyondAnyClientAreRefused) {
   EXPECT_EQ(verdict_on_telemetry([](v1::Telemetry& told) { told.set_train_loss(std::nan("")); }), v1::MALFORMED);
   EXPECT_EQ(verdict_on_telemetry([](v1::Telemetry&) {}), v1::ACCEPTED);
   static_cast<void>(other.answer(other.task(), update(2)));
-}
-
-v1::ClientFrame goodbye() {
-  v1::ClientFrame frame;
-  frame.mutable_goodbye()->set_reason(v1::SHUTTING_DOWN);
-  return frame;
-}
-
-TEST_F(HubTest, WhoSaysGoodbyeIsNotWaitedFor) {
-  Probe stays(*hub, 0);
-  Probe also(*hub, 1);
-  Probe goes(*hub, 2);
-  begin(1, 3);
-  const auto start = Clock::now();
-  static_cast<void>(goes.task());
-  goes.say(goodbye());
-  EXPECT_EQ(goes.expect().goodbye().text(), "goodbye");
-  EXPECT_FALSE(hub->is_present(ClientId{2}));
-  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
-  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
-  exchange.join();
-  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, "it said goodbye");
-  // Nor in the next exchange, which it did not see begin, nor when those of a round are gathered again.
-  begin(1, 3);
-  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
-  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
-  exchange.join();
-  const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}};
-  EXPECT_EQ(hub->await(all, options.round_seconds).size(), 2U);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
-}
-
-TEST_F(HubTest, WhoComesBackAfterAGoodbyeIsAskedAgain) {
-  Probe stays(*hub, 0);
-  begin(1, 2);
-  {
-    Probe goes(*hub, 1);
-    static_cast<void>(goes.task());
-    goes.say(goodbye());
-  }
-  Probe back(*hub, 1);
-  EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
-  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
-  exchange.join();
-  EXPECT_EQ(counted_of(1), update(2));
-}
-
-TEST_F(HubTest, WhoseConnectionIsLostIsWaitedFor) {
-  Probe stays(*hub, 0);
-  begin(1, 2);
-  {
-    Probe lost(*hub, 1);
-    static_cast<void>(lost.task());
-  }
-  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1)));
-  Probe back(*hub, 1);
-  EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
-  exchange.join();
-  EXPECT_EQ(counted_of(1), update(2));
 }
 
 /// A method that runs out of memory when it is to say what clients are asked.

@@ -1,0 +1,153 @@
+// Clients that go, or may not come back, while a round is under way: who is waited for, and who is not.
+#include "tests/faults/hub_fixture.h"
+#include "tests/net/log_lines.h"
+
+namespace feroma::net::test {
+namespace {
+
+using faults::HubTest;
+using faults::Probe;
+
+v1::ClientFrame goodbye() {
+  v1::ClientFrame frame;
+  frame.mutable_goodbye()->set_reason(v1::SHUTTING_DOWN);
+  return frame;
+}
+
+TEST_F(HubTest, WhoSaysGoodbyeIsNotWaitedFor) {
+  Probe stays(*hub, 0);
+  Probe also(*hub, 1);
+  Probe goes(*hub, 2);
+  begin(1, 3);
+  const auto start = Clock::now();
+  static_cast<void>(goes.task());
+  goes.say(goodbye());
+  EXPECT_EQ(goes.expect().goodbye().text(), "goodbye");
+  EXPECT_FALSE(hub->is_present(ClientId{2}));
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, "it said goodbye");
+  // Nor in the next exchange, which it did not see begin, nor when those of a round are gathered again.
+  begin(1, 3);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}};
+  EXPECT_EQ(hub->await(all, options.round_seconds).size(), 2U);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+}
+
+TEST_F(HubTest, WhoComesBackAfterAGoodbyeIsAskedAgain) {
+  Probe stays(*hub, 0);
+  begin(1, 2);
+  {
+    Probe goes(*hub, 1);
+    static_cast<void>(goes.task());
+    goes.say(goodbye());
+  }
+  Probe back(*hub, 1);
+  EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(counted_of(1), update(2));
+}
+
+TEST_F(HubTest, WhoseConnectionIsLostIsWaitedFor) {
+  Probe stays(*hub, 0);
+  begin(1, 2);
+  {
+    Probe lost(*hub, 1);
+    static_cast<void>(lost.task());
+  }
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1)));
+  Probe back(*hub, 1);
+  EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(counted_of(1), update(2));
+}
+
+const Refusal kRevoked{v1::UNKNOWN_CLIENT, "its certificate was revoked", 0};
+
+TEST_F(HubTest, WhoIsSentAwayIsNotWaitedFor) {
+  Lines lines;
+  Probe stays(*hub, 0);
+  Probe also(*hub, 1);
+  Probe revoked(*hub, 2);
+  begin(1, 3);
+  const auto start = Clock::now();
+  static_cast<void>(revoked.task());
+  hub->send_away([](const Peer& peer) { return peer.id == ClientId{2}; }, kRevoked);
+  EXPECT_EQ(revoked.expect().goodbye().reason(), v1::UNKNOWN_CLIENT);
+  EXPECT_FALSE(hub->is_present(ClientId{2}));
+  ASSERT_EQ(lines.with("is sent away").size(), 1U);
+  EXPECT_NE(lines.with("is sent away").front().find("client=2"), std::string::npos);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, kRevoked.text);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+}
+
+// A server that was started again, in the middle of a round with a client that was revoked meanwhile.
+TEST_F(HubTest, WhoWouldNotBeLetInIsNotWaitedFor) {
+  Probe stays(*hub, 0);
+  Probe also(*hub, 1);
+  const auto start = Clock::now();
+  const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}};
+  std::jthread list([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    hub->shut_out({ClientId{1}, ClientId{2}}, kRevoked.text);  // 1 is inside: that is for send_away to judge
+  });
+  EXPECT_EQ(hub->await(all, options.round_seconds).size(), 2U);
+  list.join();
+  begin(1, 3);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, kRevoked.text);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+  // Once it is let in again, it takes part as before.
+  Probe back(*hub, 2);
+  EXPECT_EQ(hub->await(all, options.round_seconds).size(), 3U);
+}
+
+TEST_F(HubTest, AServerThatIsToStopDoesNotWaitForWhomItLost) {
+  Probe stays(*hub, 0);
+  Probe also(*hub, 1);
+  begin(1, 3);
+  const auto start = Clock::now();
+  {
+    Probe lost(*hub, 2);
+    static_cast<void>(lost.task());
+  }
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  drain = true;
+  exchange.join();
+  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, "its connection was lost");
+  EXPECT_EQ(counted_of(0), update(1));
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+}
+
+TEST_F(HubTest, AServerThatIsToStopSaysForWhomItWaits) {
+  Lines lines;
+  Probe stays(*hub, 0);
+  Probe slow(*hub, 1);
+  begin(1, 2);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  const v1::Task task = slow.task();
+  drain = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1))) << "it is there, and may still answer";
+  EXPECT_EQ(slow.answer(task, update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(lines.with("told to stop").size(), 1U) << "once";
+  EXPECT_EQ(lines.with("waits for client 1;").size(), 1U);
+  EXPECT_EQ(counted_of(1), update(2));
+}
+
+}  // namespace
+}  // namespace feroma::net::test
