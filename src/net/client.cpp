@@ -50,13 +50,15 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
   Backoff backoff(plan);
   for (;;) {
     require(!stop, ErrorCode::interrupted, "the client was told to stop");
-    Ending ending{v1::REASON_UNSPECIFIED, "no connection", 1};
-    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan, stop)) {
+    Ending ending{v1::REASON_UNSPECIFIED, "", 1};
+    if (const net::Attempt attempt = net::connect(plan, stop); attempt.link != nullptr) {
       const int before = agent.steps();
-      ending = link->explain(agent.serve(*link));
+      ending = attempt.link->explain(agent.serve(*attempt.link));
       if (agent.steps() > before) {
         backoff.reset();
       }
+    } else {
+      ending.text = "no connection: " + attempt.reason;
     }
     if (ending.reason == v1::FINISHED) {
       note("the federation is finished", {});

@@ -15,6 +15,8 @@ namespace {
 
 /// How often a client that connects looks whether it is to stop.
 constexpr std::chrono::milliseconds kLook(100);
+/// How long gRPC may take to say why there is no connection: it knows at once, or not at all.
+constexpr std::chrono::milliseconds kAsk(100);
 
 std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ClientPlan& plan) {
   if (plan.authority.empty()) {
@@ -27,6 +29,38 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ClientPlan& plan)
   options.pem_cert_chain = read_text(plan.certificate);
   options.pem_private_key = read_text(plan.key);
   return grpc::SslCredentials(options);
+}
+
+/// The part of gRPC's words that tells one failure from another: "failed to connect to all addresses; last error:
+/// UNKNOWN: ipv4:127.0.0.1:1: Connection refused" begins alike whatever happened.
+std::string_view last_error_in(std::string_view words) {
+  for (const std::string_view end : {"last error: ", "UNKNOWN: ", "UNAVAILABLE: "}) {
+    const std::size_t found = words.find(end);
+    if (found != std::string_view::npos) {
+      words.remove_prefix(found + end.size());
+    }
+  }
+  return words;
+}
+
+/// In TLS 1.3 the server looks at a client's certificate after the client is done with its side, and who is refused
+/// sees no more than a connection that was closed.
+bool may_be_refused(const ClientPlan& plan, std::string_view words) {
+  return !plan.authority.empty() && (words.find("Socket closed") != std::string_view::npos ||
+                                     words.find("Connection reset") != std::string_view::npos);
+}
+
+/// Why a channel is not connected. Only a call that does not wait for a connection is told.
+std::string why_not_connected(const ClientPlan& plan, const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kAsk);
+  const std::unique_ptr<v1::Federation::Stub> stub = v1::Federation::NewStub(channel);
+  const grpc::Status status = stub->Train(&context)->Finish();
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    return fmt::format("no answer within {} s", plan.connect_seconds * plan.clock);
+  }
+  const std::string words = printable(last_error_in(status.error_message()));
+  return may_be_refused(plan, words) ? words + " (the server may refuse this client's certificate)" : words;
 }
 
 }  // namespace
@@ -75,7 +109,7 @@ Ending GrpcLink::explain(Ending ending) {
              : std::move(ending);
 }
 
-std::unique_ptr<GrpcLink> connect(const ClientPlan& plan, const std::atomic<bool>& stop) {
+Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop) {
   write_into_our_log(Handshakes::tell);
   // A channel of its own for each connection: gRPC's pauses between attempts would be added to ours.
   grpc::ChannelArguments arguments;
@@ -88,10 +122,10 @@ std::unique_ptr<GrpcLink> connect(const ClientPlan& plan, const std::atomic<bool
   for (auto left = deadline - Clock::now(); !stop && left > left.zero(); left = deadline - Clock::now()) {
     const auto look = std::min<Clock::duration>(left, kLook);
     if (channel->WaitForConnected(std::chrono::system_clock::now() + look)) {
-      return std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel));
+      return {std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))};
     }
   }
-  return nullptr;
+  return {nullptr, stop ? "told to stop" : why_not_connected(plan, channel)};
 }
 
 }  // namespace feroma::net

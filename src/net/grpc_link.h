@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "feroma/net/client.h"
 #include "net/intake.h"
@@ -26,8 +27,14 @@ class GrpcLink final : public ServerLink {
   std::unique_ptr<Stream> stream_;
 };
 
-/// Connects to the plan's server; null where it cannot be reached in time, or the client is to stop. Plain text is
+/// What came of an attempt to connect.
+struct Attempt {
+  std::unique_ptr<GrpcLink> link;  ///< null where there is no connection
+  std::string reason = {};         ///< why there is none, fit for a log
+};
+
+/// Connects to the plan's server; no link where it cannot be reached in time, or the client is to stop. Plain text is
 /// refused on anything but loopback.
-[[nodiscard]] std::unique_ptr<GrpcLink> connect(const ClientPlan& plan, const std::atomic<bool>& stop);
+[[nodiscard]] Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop);
 
 }  // namespace feroma::net

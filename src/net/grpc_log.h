@@ -4,7 +4,7 @@ namespace feroma::net {
 
 /// Who tells of TLS handshakes that fail.
 enum class Handshakes {
-  tell,        ///< gRPC: a client has no other line that says why it cannot connect
+  tell,        ///< gRPC, each as it happens: a client's own line comes when it gives an attempt up
   door_tells,  ///< the server's door, with a line of its own for each
 };
 

@@ -15,13 +15,15 @@ Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, con
   net::VisitorOptions options{plan.state, plan.privacy};
   options.patience_seconds *= plan.clock;
   for (;;) {
-    net::Ending ending{v1::REASON_UNSPECIFIED, fmt::format("{} cannot be reached", plan.server), 0.5};
-    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan, stop)) {
-      std::variant<Assigned, net::Ending> result = net::pay_visit(*link, options, samples, wish, stop);
+    net::Ending ending{v1::REASON_UNSPECIFIED, "", 0.5};
+    if (const net::Attempt attempt = net::connect(plan, stop); attempt.link != nullptr) {
+      std::variant<Assigned, net::Ending> result = net::pay_visit(*attempt.link, options, samples, wish, stop);
       if (auto* assigned = std::get_if<Assigned>(&result)) {
         return std::move(*assigned);
       }
-      ending = link->explain(std::get<net::Ending>(std::move(result)));
+      ending = attempt.link->explain(std::get<net::Ending>(std::move(result)));
+    } else {
+      ending.text = fmt::format("{} cannot be reached: {}", plan.server, attempt.reason);
     }
     require(!stop, ErrorCode::interrupted, "the visit was told to stop");
     require(ending.retry_seconds > 0, ErrorCode::unsupported, "the server refuses this visit ({}): {}",

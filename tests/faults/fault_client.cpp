@@ -113,7 +113,7 @@ bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
   net::Agent agent(options, *data, stop);
   std::mt19937 random(client + 1);
   for (;; rest(random)) {
-    const std::unique_ptr<net::GrpcLink> link = net::connect(plan, stop);
+    const std::unique_ptr<net::GrpcLink> link = net::connect(plan, stop).link;
     if (link == nullptr) {
       continue;
     }
@@ -134,7 +134,7 @@ void visit(const Arguments& arguments, const std::stop_token& end) {
   std::mt19937 random(0);
   const std::atomic<bool> stop = false;
   while (!end.stop_requested()) {
-    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan_of(arguments, 0), stop)) {
+    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan_of(arguments, 0), stop).link) {
       net::Outbox outbox(*link);
       v1::Hello hello;
       hello.set_protocol(net::kProtocol);

@@ -4,6 +4,7 @@
 #include "feroma/net/certificates.h"
 #include "feroma/net/client.h"
 #include "feroma/net/server.h"
+#include "feroma/net/visit.h"
 #include "feroma/v1/federation.grpc.pb.h"
 #include "net/grpc_link.h"
 #include "tests/core/expect_error.h"
@@ -114,7 +115,7 @@ TEST_F(OverGrpc, AClientsTimesFollowItsClock) {
   client.server = "127.0.0.1:1";  // nobody is there
   client.clock = 0.02;
   const auto start = Clock::now();
-  EXPECT_EQ(connect(client, stop), nullptr);
+  EXPECT_EQ(connect(client, stop).link, nullptr);
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(2)) << "a fiftieth of five";
 }
 
@@ -127,8 +128,60 @@ TEST_F(OverGrpc, AClientThatConnectsStopsWhenItIsToldTo) {
     stop = true;
   });
   const auto start = Clock::now();
-  EXPECT_EQ(connect(client, stop), nullptr);
+  EXPECT_EQ(connect(client, stop).link, nullptr);
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST_F(OverGrpc, AClientThatCannotConnectSaysWhy) {
+  ClientPlan client;
+  client.server = "127.0.0.1:1";  // nobody is there
+  client.connect_seconds = 0.25;
+  client.state = folder / "client";
+  client.id = 0;
+  std::string line;
+  client.note = [&](const std::string& text, std::initializer_list<log::Field>) {
+    line = text;
+    stop = true;
+  };
+  federation = std::shared_ptr<const Federation>(make_federation(experiment("name = 'fedavg'")));
+  const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
+  static_cast<void>(testing::error_of(ErrorCode::interrupted, [&] { run_client(client, *data, stop); }));
+  EXPECT_TRUE(line.starts_with("no connection: ipv4:127.0.0.1:1: ")) << line;
+  EXPECT_TRUE(testing::holds(line, "Connection refused; again in "));
+}
+
+TEST_F(OverGrpc, AVisitorThatCannotConnectSaysWhy) {
+  ClientPlan visitor;
+  visitor.server = "127.0.0.1:1";  // nobody is there
+  visitor.connect_seconds = 0.25;
+  const View samples{};
+  const std::string error = testing::error_of(
+      ErrorCode::io, [&] { static_cast<void>(visit_server(visitor, {samples}, {}, /*wait_seconds=*/0, stop)); });
+  EXPECT_TRUE(testing::holds(error, "127.0.0.1:1 cannot be reached: "));
+  EXPECT_TRUE(testing::holds(error, "Connection refused"));
+}
+
+TEST_F(OverGrpc, WhatIsWrongWithACertificateIsSaid) {
+  for (const std::string certs : {"certs", "other"}) {
+    make_authority(folder / certs);
+    static_cast<void>(issue_client(folder / certs, "site-0"));
+  }
+  issue_server(folder / "certs", {"127.0.0.1"});
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  const FederationServer server(todo, {"0.0.0.0:0", folder / "certs"}, stop);
+  const auto reason = [&](const std::string& authority, const std::string& own, const std::string& host) {
+    ClientPlan client;
+    client.server = fmt::format("{}:{}", host, server.port());
+    client.connect_seconds = 1;
+    client.authority = authority_files(folder / authority).certificate;
+    client.certificate = client_files(folder / own, "site-0").certificate;
+    client.key = client_files(folder / own, "site-0").key;
+    return connect(client, stop).reason;
+  };
+  EXPECT_EQ(reason("certs", "certs", "127.0.0.1"), "") << "nothing is wrong";
+  EXPECT_TRUE(testing::holds(reason("other", "certs", "127.0.0.1"), "certificate verify failed"));
+  EXPECT_TRUE(testing::holds(reason("certs", "certs", "127.0.0.2"), "127.0.0.2 is not in peer certificate"));
+  EXPECT_TRUE(testing::holds(reason("certs", "other", "127.0.0.1"), "the server may refuse this client's certificate"));
 }
 
 TEST_F(OverGrpc, PlainTextIsForLoopbackOnly) {
