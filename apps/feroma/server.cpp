@@ -118,6 +118,14 @@ CheckLine check_dashboard(const ServerArguments& arguments) {
   }
 }
 
+std::string what_comes_next(const ServerStatus& status, int min_clients) {
+  if (status.rounds_finished == 0) {
+    return fmt::format("waiting for {} clients", min_clients);
+  }
+  return status.rounds_finished < status.rounds_planned ? fmt::format("going on after round {}", status.rounds_finished)
+                                                        : fmt::format("all {} rounds are done", status.rounds_finished);
+}
+
 void serve(ServerArguments arguments) {
   require(arguments.insecure != !arguments.listen.certificates.empty(), ErrorCode::invalid_config,
           "a server needs --certs FOLDER (feroma cert makes one) or, on loopback, --insecure");
@@ -128,7 +136,7 @@ void serve(ServerArguments arguments) {
     arguments.listen.flower = FlowerOptions{arguments.flower_address, arguments.listen.certificates};
   }
   if (arguments.check) {
-    std::vector<CheckLine> lines = check_server(plan, arguments.listen);
+    std::vector<CheckLine> lines = check_server(plan, arguments.listen, arguments.dashboard_address);
     if (!arguments.dashboard_address.empty()) {
       lines.push_back(check_dashboard(arguments));
     }
@@ -141,10 +149,10 @@ void serve(ServerArguments arguments) {
   const std::atomic<bool>& stop = stop_on_interrupt();
   plan.drain = &drain_on_terminate();
   FederationServer server(plan, arguments.listen, stop);
-  fmt::print("listening on port {}{}{}, waiting for {} clients\n", server.port(),
+  fmt::print("listening on port {}{}{}, {}\n", server.port(),
              server.http_port() > 0 ? fmt::format(", status on {}", server.http_port()) : "",
              server.flower_port() > 0 ? fmt::format(", Flower on {}", server.flower_port()) : "",
-             plan.server.min_clients);
+             what_comes_next(server.status(), plan.server.min_clients));
   const std::unique_ptr<Dashboard> page = open_dashboard(arguments, server);
   std::fflush(stdout);
   server.run();

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <functional>
 #include <system_error>
 
 #include "core/endpoint.h"
@@ -41,9 +43,88 @@ fs::path nearest_folder(const fs::path& folder) {
   return nearest;
 }
 
+bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// ---- what to do about it ----
+
+constexpr const char* kNewServerCertificate =
+    "make it with `feroma cert server NAME` where the authority is, and carry server.pem and server.key over";
+
+/// What to do about a finding of `check_certificates`; clients' own files and the authority's key need not be there.
+std::string advice_on_certificates(const fs::path& folder, std::string_view finding) {
+  const auto is_about = [&](const fs::path& path) { return finding.starts_with(path.string() + ":"); };
+  const bool ends = holds(finding, ": expire");
+  if (const std::size_t end = finding.find(": must be open to its owner alone"); end != std::string_view::npos) {
+    return fmt::format("chmod 600 {}", finding.substr(0, end));
+  }
+  if (holds(finding, ": cannot ")) {
+    return "let the user that the server runs as read it (chown, chmod 600)";
+  }
+  if (holds(finding, ": is not valid before ")) {
+    return "set this machine's clock, or wait";
+  }
+  if (is_about(client_list_file(folder))) {
+    return "certify clients with `feroma cert client NAME` where the authority is, and carry clients.list over";
+  }
+  if (is_about(server_files(folder).certificate) || is_about(server_files(folder).key)) {
+    return kNewServerCertificate;
+  }
+  if (is_about(authority_files(folder).certificate)) {
+    return ends ? "make a new authority with `feroma cert authority --folder NEW`, and every certificate anew"
+                : "carry ca.pem over from where `feroma cert authority` made it";
+  }
+  return ends ? "certify that client under another name with `feroma cert client NAME`, and revoke this one"
+              : "take the file away, the server does without it, or carry the right one over";
+}
+
+/// A folder or a file in it that cannot be used, or one that holds what it should not.
+std::string advice_on_state(const Error& error) {
+  return error.code() == ErrorCode::io
+             ? "let the user that the server runs as read and write there (chown), or name another one with --state"
+             : "restore the folder from a backup, or name another one with --state";
+}
+
+std::string advice_on_address(const Error& error) {
+  if (error.code() == ErrorCode::invalid_config) {
+    return "give an address of this machine and a port, like 127.0.0.1:7443 or 0.0.0.0:7443";
+  }
+  if (holds(error.what(), std::strerror(EADDRINUSE))) {
+    return "end what listens there, or choose another address";
+  }
+  return holds(error.what(), std::strerror(EACCES)) ? "choose a port above 1023, those below are for root"
+                                                    : "choose an address that this machine has";
+}
+
+// ---- addresses ----
+
+/// An address and the option that gave it.
+struct Place {
+  std::string option;
+  std::string address;
+};
+
+bool is_free(const std::string& address) {
+  try {
+    static_cast<void>(net::listen_at(address));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Whether the second cannot be listened at beside the first, although it could alone: 0.0.0.0 takes a port everywhere.
+bool is_in_the_way(const std::string& first, const std::string& second) {
+  if (!is_free(first) || !is_free(second)) {
+    return false;
+  }
+  const std::vector<net::Descriptor> held = net::listen_at(first);
+  return !is_free(second);
+}
+
 class Check {
  public:
-  Check(const FederationPlan& plan, const ListenOptions& listen) : plan_(plan), listen_(listen) {}
+  Check(const FederationPlan& plan, const ListenOptions& listen, const std::string& dashboard_address)
+      : plan_(plan), listen_(listen), dashboard_address_(dashboard_address) {}
 
   std::vector<CheckLine> run() {
     attempt("algorithm", "change the config", [this] { check_algorithm(); });
@@ -56,9 +137,9 @@ class Check {
     if (listen_.flower) {
       attempt("flower", "do without --flower-address, or change what the line names", [this] { check_flower(); });
     }
-    attempt("state", "restore the folder from a backup, or name another one with --state", [this] { check_state(); });
+    attempt("state", advice_on_state, [this] { check_state(); });
     attempt("disk", "name another folder with --state", [this] { check_disk(); });
-    attempt("port", "end what listens there, or choose another address", [this] { check_port(); });
+    check_ports();
     check_descriptors();
     return std::move(lines_);
   }
@@ -74,14 +155,21 @@ class Check {
     add(CheckVerdict::ok, std::move(subject), "", text, std::forward<Args>(args)...);
   }
 
-  /// Whatever ends `look` with an error is a problem of this subject.
+  /// Whatever ends `look` with an error is a problem of this subject; what to do may depend on which one.
   template <class Look>
-  void attempt(const std::string& subject, const std::string& advice, Look look) {
+  void attempt(const std::string& subject, const std::function<std::string(const Error&)>& advice, Look look) {
     try {
       look();
-    } catch (const std::exception& error) {
-      add(CheckVerdict::problem, subject, advice, "{}", error.what());
+    } catch (const Error& error) {
+      add(CheckVerdict::problem, subject, advice(error), "{}", error.what());
+    } catch (const std::exception& error) {  // the operating system's
+      add(CheckVerdict::problem, subject, advice(Error(ErrorCode::io, error.what())), "{}", error.what());
     }
+  }
+  template <class Look>
+  void attempt(const std::string& subject, const char* advice, Look look) {
+    attempt(
+        subject, [advice](const Error&) { return std::string(advice); }, look);
   }
 
   [[nodiscard]] std::uint64_t clients() const { return static_cast<std::uint64_t>(plan_.experiment.scenario.clients); }
@@ -119,11 +207,11 @@ class Check {
     const std::size_t before = lines_.size();
     for (const std::string& finding : check_certificates(listen_.certificates)) {
       // It works until then.
-      const bool is_early = finding.find(": expires in ") != std::string::npos;
+      const bool is_early = holds(finding, ": expires in ");
       add(is_early ? CheckVerdict::warning : CheckVerdict::problem, "certificates",
-          is_early ? "issue it anew: feroma cert" : "see `feroma cert --help`", "{}", finding);
+          advice_on_certificates(listen_.certificates, finding), "{}", finding);
     }
-    attempt("certificates", "see `feroma cert server --help`", [this] { check_names(); });
+    attempt("certificates", kNewServerCertificate, [this] { check_names(); });
     if (lines_.size() == before) {
       const CertificateInfo own = describe_certificate(server_files(listen_.certificates).certificate);
       ok("certificates", "the server's is for {} and ends on {}", fmt::join(own.names, ", "), own.not_after);
@@ -173,7 +261,10 @@ class Check {
 
   void check_state() {
     const fs::path nearest = nearest_folder(plan_.state);
-    require(fs::is_directory(nearest), ErrorCode::io, "{}: is not a folder", nearest.string());
+    if (!fs::is_directory(nearest)) {
+      add(CheckVerdict::problem, "state", "name another folder with --state", "{}: is not a folder", nearest.string());
+      return;
+    }
     if (::access(nearest.c_str(), R_OK | W_OK | X_OK) != 0) {
       detail::fail_errno(nearest, "write in this folder", errno);
     }
@@ -193,7 +284,9 @@ class Check {
           "{}: holds a federation with another config", plan_.state.string());
       return;
     }
-    ok("state", "{}: holds this federation, which goes on after round {}", plan_.state.string(), log.committed());
+    const bool done = log.committed() >= plan_.experiment.scenario.rounds;
+    ok("state", "{}: holds this federation, {} {}", plan_.state.string(),
+       done ? "which is finished after round" : "which goes on after round", log.committed());
   }
 
   void check_disk() {
@@ -205,18 +298,34 @@ class Check {
     ok("disk", "{} MB are free where the state is kept, up to {} MB may be needed", free / kMega, needed / kMega);
   }
 
-  void check_port() {
-    std::vector<std::string> addresses{listen_.address};
+  void check_ports() {
+    std::vector<Place> places{{"--listen", listen_.address}};
     if (!listen_.http_address.empty()) {
-      addresses.push_back(listen_.http_address);
+      places.push_back({"--http-address", listen_.http_address});
     }
     if (listen_.flower) {
-      addresses.push_back(listen_.flower->address);
+      places.push_back({"--flower-address", listen_.flower->address});
     }
-    std::vector<std::vector<net::Descriptor>> held;  // all at once, so that one given twice is found
-    for (const std::string& address : addresses) {
-      held.push_back(net::listen_at(address));
-      ok("port", "{} is free", address);
+    for (const Place& place : places) {
+      attempt("port", advice_on_address, [&] {
+        static_cast<void>(net::listen_at(place.address));
+        ok("port", "{} is free", place.address);
+      });
+    }
+    if (!dashboard_address_.empty()) {
+      places.push_back({"--dashboard", dashboard_address_});
+    }
+    check_pairs(places);
+  }
+
+  void check_pairs(const std::vector<Place>& places) {
+    for (auto second = places.begin(); second != places.end(); ++second) {
+      for (auto first = places.begin(); first != second; ++first) {
+        if (is_in_the_way(first->address, second->address)) {
+          add(CheckVerdict::problem, "port", fmt::format("choose another address for {}", second->option),
+              "{} {} takes what {} {} needs", first->option, first->address, second->option, second->address);
+        }
+      }
     }
   }
 
@@ -240,6 +349,7 @@ class Check {
 
   const FederationPlan& plan_;
   const ListenOptions& listen_;
+  const std::string& dashboard_address_;
   std::vector<CheckLine> lines_;
   std::uint64_t model_bytes_ = 0;
 };
@@ -255,8 +365,9 @@ std::string_view name_of(CheckVerdict verdict) {
   unreachable();
 }
 
-std::vector<CheckLine> check_server(const FederationPlan& plan, const ListenOptions& listen) {
-  return Check(plan, listen).run();
+std::vector<CheckLine> check_server(const FederationPlan& plan, const ListenOptions& listen,
+                                    const std::string& dashboard_address) {
+  return Check(plan, listen, dashboard_address).run();
 }
 
 bool has_problem(std::span<const CheckLine> lines) {

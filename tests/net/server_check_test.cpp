@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/listener.h"
@@ -84,6 +86,13 @@ min_clients = 3
     return only(lines, CheckVerdict::warning, subject);
   }
 
+  /// What to do about the only line that is not ok.
+  static std::string advice(const std::vector<CheckLine>& lines) {
+    const auto found = std::find_if(lines.begin(), lines.end(),
+                                    [](const CheckLine& line) { return line.verdict != CheckVerdict::ok; });
+    return found == lines.end() ? "" : found->advice;
+  }
+
   /// Lets a certificate end some seconds from now.
   void redate(const fs::path& path, long seconds) const {
     const Certificate certificate = parse_certificate(read_text(path), "test");
@@ -150,11 +159,35 @@ TEST_F(ServerCheck, NoEncryptionIsForLoopback) {
 TEST_F(ServerCheck, AMissingCertificate) {
   fs::remove(certs_ / "server.pem");
   EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "server.pem: is missing"));
+  EXPECT_TRUE(holds(advice(check(plan())), "make it with `feroma cert server NAME`"));
+  issue_server(certs_, {"fed.example.org"});
+  fs::remove(certs_ / "ca.pem");
+  EXPECT_TRUE(holds(advice(check(plan())), "carry ca.pem over"));
+}
+
+TEST_F(ServerCheck, AKeyThatOthersMayRead) {
+  const fs::path key = certs_ / "server.key";
+  fs::permissions(key, fs::perms(0644));
+  EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "but has mode 0644"));
+  EXPECT_EQ(advice(check(plan())), "chmod 600 " + key.string());
+}
+
+TEST_F(ServerCheck, AListThatIsMissing) {
+  fs::remove(certs_ / "clients.list");
+  EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "clients.list: is missing"));
+  EXPECT_TRUE(holds(advice(check(plan())), "certify clients with `feroma cert client NAME`"));
+}
+
+TEST_F(ServerCheck, AClientsFileNeedNotBeThere) {
+  fs::copy_file(certs_ / "clients/site-1.key", certs_ / "clients/site-0.key", fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "site-0.key: does not belong to"));
+  EXPECT_TRUE(holds(advice(check(plan())), "take the file away"));
 }
 
 TEST_F(ServerCheck, AKeyOfAnotherCertificate) {
   fs::copy_file(certs_ / "clients/site-0.key", certs_ / "server.key", fs::copy_options::overwrite_existing);
   EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "server.key: does not belong to"));
+  EXPECT_TRUE(holds(advice(check(plan())), "carry server.pem and server.key over"));
 }
 
 TEST_F(ServerCheck, ACertificateOfAnotherAuthority) {
@@ -202,8 +235,24 @@ TEST_F(ServerCheck, AFolderThatCannotBe) {
   FederationPlan what = plan();
   what.state = folder_ / "file" / "federation";
   const std::vector<CheckLine> lines = check(what);
-  EXPECT_TRUE(holds(check_table(lines), "file: is not a folder"));
+  EXPECT_TRUE(holds(check_table(lines), "file: is not a folder\n                       -> name another folder"));
   EXPECT_TRUE(has_problem(lines));
+}
+
+TEST_F(ServerCheck, AFolderThatIsSomebodyElses) {
+  constexpr uid_t kNobody = 65534;
+  const bool is_root = ::getuid() == 0;  // who may write everywhere
+  fs::permissions(folder_.path(), fs::perms(0500));
+  if (is_root && ::setresuid(kNobody, kNobody, 0) != 0) {
+    GTEST_SKIP() << "this root may not be somebody else: folders that may not be written are NOT tested";
+  }
+  const std::vector<CheckLine> lines = check_server(plan(), {"127.0.0.1:0", {}});
+  ASSERT_EQ(is_root ? ::setresuid(0, 0, 0) : 0, 0);
+  fs::permissions(folder_.path(), fs::perms(0700));
+  EXPECT_TRUE(has_problem(lines));
+  EXPECT_TRUE(holds(check_table(lines),
+                    "cannot write in this folder: Permission denied\n                       -> let the user that the "
+                    "server runs as read and write there"));
 }
 
 TEST_F(ServerCheck, AFederationThatGoesOn) {
@@ -214,6 +263,16 @@ TEST_F(ServerCheck, AFederationThatGoesOn) {
   const std::vector<CheckLine> lines = check(plan());
   EXPECT_FALSE(has_problem(lines)) << check_table(lines);
   EXPECT_TRUE(holds(check_table(lines), "holds this federation, which goes on after round 1"));
+}
+
+TEST_F(ServerCheck, AFederationThatIsFinished) {
+  {
+    RoundLog log = begin(plan());
+    for (Round round = 1; round <= 5; ++round) {
+      log.commit(round, [](ModelWriter&) {});
+    }
+  }
+  EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, which is finished after round 5"));
 }
 
 TEST_F(ServerCheck, AFederationWithAnotherConfig) {
@@ -235,6 +294,7 @@ TEST_F(ServerCheck, ADamagedJournal) {
   bytes[40] ^= std::byte{1};  // in the first record, with another one behind it
   write_file_atomically(state_ / "journal", bytes);
   EXPECT_TRUE(holds(problem(check(plan()), "state"), "journal: is damaged"));
+  EXPECT_TRUE(holds(advice(check(plan())), "restore the folder from a backup"));
 }
 
 // ---- machine ----
@@ -251,13 +311,37 @@ TEST_F(ServerCheck, APortThatIsTaken) {
   const std::vector<Descriptor> taken = listen_at("127.0.0.1:0");
   const ListenOptions listen{fmt::format("127.0.0.1:{}", port_of(taken.front())), certs_};
   EXPECT_TRUE(holds(problem(check_server(plan(), listen), "port"), "in use"));
+  EXPECT_TRUE(holds(advice(check_server(plan(), listen)), "end what listens there"));
 }
 
 TEST_F(ServerCheck, OnePortForTwoThings) {
+  const std::string free = fmt::format("127.0.0.1:{}", port_of(listen_at("127.0.0.1:0").front()));
+  const std::vector<std::string> options = {"--listen", "--http-address", "--flower-address", "--dashboard"};
+  for (std::size_t second = 1; second < options.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      const auto address = [&](std::size_t i) { return i == first || i == second ? free : "127.0.0.1:0"; };
+      ListenOptions listen{address(0), certs_, address(1), FlowerOptions{address(2), certs_}};
+      const std::vector<CheckLine> lines = check_server(plan(), listen, address(3));
+      EXPECT_EQ(problem(lines, "port"),
+                fmt::format("{0} {2} takes what {1} {2} needs", options[first], options[second], free));
+      EXPECT_EQ(advice(lines), "choose another address for " + options[second]);
+    }
+  }
+}
+
+TEST_F(ServerCheck, OnePortForEveryAddressAndForOne) {
   const int free = port_of(listen_at("127.0.0.1:0").front());
-  ListenOptions listen{fmt::format("127.0.0.1:{}", free), certs_};
-  listen.http_address = listen.address;
-  EXPECT_TRUE(holds(problem(check_server(plan(), listen), "port"), "in use"));
+  ListenOptions listen{fmt::format("0.0.0.0:{}", free), certs_};
+  const std::string page = fmt::format("127.0.0.1:{}", free);
+  EXPECT_TRUE(holds(problem(check_server(plan(), listen, page), "port"), "needs"));
+  EXPECT_FALSE(has_problem(check_server(plan(), listen, "127.0.0.1:0")));
+}
+
+// Whoever shows the page says so.
+TEST_F(ServerCheck, ADashboardsAddressThatIsTakenIsNoClash) {
+  const std::vector<Descriptor> taken = listen_at("127.0.0.1:0");
+  const std::string page = fmt::format("127.0.0.1:{}", port_of(taken.front()));
+  EXPECT_FALSE(has_problem(check_server(plan(), {"127.0.0.1:0", certs_}, page)));
 }
 
 TEST_F(ServerCheck, ClientsOfFlowerNeedNotBeOnTheList) {
@@ -295,6 +379,7 @@ TEST_F(ServerCheck, FlowersClientsWithoutEncryptionAreForLoopback) {
 
 TEST_F(ServerCheck, AnAddressThatIsNone) {
   EXPECT_TRUE(holds(problem(check_server(plan(), {"7443", certs_}), "port"), "an address must be like"));
+  EXPECT_TRUE(holds(advice(check_server(plan(), {"7443", certs_})), "give an address of this machine and a port"));
 }
 
 TEST_F(ServerCheck, TooFewDescriptors) {

@@ -20,8 +20,10 @@ struct CheckLine {
 };
 
 /// Looks at everything that would keep a server with this plan from starting or from working, and starts nothing. A
-/// state folder that is not there is not made; one that is there is opened as the server would.
-[[nodiscard]] std::vector<CheckLine> check_server(const FederationPlan& plan, const ListenOptions& listen);
+/// state folder that is not there is not made; one that is there is opened as the server would. Of the dashboard's
+/// address (empty: none) only whether it leaves the others theirs is said here.
+[[nodiscard]] std::vector<CheckLine> check_server(const FederationPlan& plan, const ListenOptions& listen,
+                                                  const std::string& dashboard_address = {});
 
 [[nodiscard]] bool has_problem(std::span<const CheckLine> lines);
 /// The lines for people, one below the other, advice indented under what it is about.
