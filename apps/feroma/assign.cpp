@@ -59,9 +59,17 @@ Assigned from_store(const AssignArguments& arguments, const VisitorSamples& samp
   return assign_from(store, samples, wish, disclosure ? &*disclosure : nullptr);
 }
 
+bool asks_a_server([[maybe_unused]] const AssignArguments& arguments) {
+#ifdef FEROMA_NET
+  return !arguments.connection.server.empty();
+#else
+  return false;
+#endif
+}
+
 Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
 #ifdef FEROMA_NET
-  if (!arguments.connection.server.empty()) {
+  if (asks_a_server(arguments)) {
     require(arguments.insecure != !arguments.connection.authority.empty(), ErrorCode::invalid_config,
             "a visit needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
     ClientPlan plan = arguments.connection;
@@ -89,7 +97,11 @@ void print_assigned(const AssignArguments& arguments, const Assigned& assigned) 
       }
     }
   }
-  fmt::print("{} bytes down, {} up; written to {}\n", assigned.bytes_down, assigned.bytes_up, arguments.out);
+  // Models in a folder are there already.
+  if (asks_a_server(arguments)) {
+    fmt::print("{} bytes down, {} up; ", assigned.bytes_down, assigned.bytes_up);
+  }
+  fmt::print("written to {}\n", arguments.out);
 }
 
 struct VersionedData {

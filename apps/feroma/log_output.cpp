@@ -103,4 +103,12 @@ void print_error(std::string_view message) {
   }
 }
 
+void print_stopped(std::string_view message) {
+  if (json_log) {
+    write_json("info", message, {});
+  } else {
+    fmt::print(stderr, "feroma: {}\n", message);
+  }
+}
+
 }  // namespace feroma::cli

@@ -22,5 +22,7 @@ void add_log_format_option(CLI::App& command);
 void print_news(const std::string& text, std::initializer_list<log::Field> fields);
 /// The last line of a command that failed.
 void print_error(std::string_view message);
+/// The last line of a command that ended because it was told to: no error, so whoever counts those must not see one.
+void print_stopped(std::string_view message);
 
 }  // namespace feroma::cli

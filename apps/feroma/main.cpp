@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "commands.h"
 #include "feroma/core/build_info.h"
@@ -37,6 +39,16 @@ std::string version_text() {
   return text;
 }
 
+/// `feroma help data get` is `feroma data get --help`.
+std::vector<const char*> words_of(int argc, char** argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (words.size() > 1 && std::string_view(words[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  return words;
+}
+
 int run_app(int argc, char** argv) {
   CLI::App app("Federated learning for data that differ between clients and drift over time.", "feroma");
   app.set_version_flag("--version", version_text, "Print the version, the features built in and the SIMD target");
@@ -66,7 +78,8 @@ int run_app(int argc, char** argv) {
 
   log_to_stderr(/*verbose=*/false);
   try {
-    app.parse(argc, argv);
+    const std::vector<const char*> words = words_of(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help and --version
   } catch (const CLI::ParseError& error) {
@@ -82,7 +95,8 @@ int main(int argc, char** argv) {
   try {
     return feroma::cli::run_app(argc, argv);
   } catch (const feroma::Error& error) {
-    feroma::cli::print_error(error.what());
+    const bool stopped = error.code() == feroma::ErrorCode::interrupted;
+    (stopped ? feroma::cli::print_stopped : feroma::cli::print_error)(error.what());
     return feroma::exit_code(error.code());
   } catch (const std::exception& error) {
     feroma::cli::print_error(error.what());

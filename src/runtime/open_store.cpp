@@ -29,6 +29,10 @@ std::vector<std::string> labels_in(const fs::path& folder) {
 
 std::string chosen_label(const fs::path& folder, const std::string& wanted) {
   const std::vector<std::string> labels = labels_in(folder);
+  // A server has models to serve from its first round on, but writes them for others after its last.
+  require(!labels.empty() || !fs::exists(folder / "journal"), ErrorCode::invalid_config,
+          "{}: is the state of a server that has not finished its rounds; while it runs it can be asked with --server",
+          folder.string());
   require(!labels.empty(), ErrorCode::invalid_config,
           "{}: is no finished run and no finished server's folder: it has no models/*{}", folder.string(),
           kStoreStateSuffix);

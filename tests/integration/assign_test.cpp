@@ -7,7 +7,7 @@
 #include "feroma/data/catalog.h"
 #include "feroma/privacy/ledger.h"
 #include "feroma/runtime/store_models.h"
-#include "tests/integration/cli_support.h"
+#include "tests/integration/federation_files.h"
 
 namespace feroma {
 namespace {
@@ -78,6 +78,13 @@ TEST_F(AssignCommand, TellsOnceOfEveryVersionOfTheData) {
   EXPECT_EQ(audit_ledger(beside).size(), 2U) << "other data are told anew";
 }
 
+TEST_F(AssignCommand, CountsNoBytesOfAFolder) {
+  write_ward("ward-a", 0.2F);
+  const Result result = feroma_cli("assign " + path("run") + " " + path("ward-a") + " --out " + path("assigned"));
+  EXPECT_TRUE(contains(result.output, "\nwritten to " + path("assigned") + "\n")) << result.output;
+  EXPECT_FALSE(contains(result.output, "bytes")) << "nothing travelled\n" << result.output;
+}
+
 TEST_F(AssignCommand, TwoFoldersWithOneStateAreTwoVersions) {
   write_ward("ward-a", 0.2F);
   write_ward("ward-b", 0.7F);
@@ -92,6 +99,18 @@ TEST_F(AssignCommand, TwoFoldersWithOneStateAreTwoVersions) {
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_NE(lines[0].key.version, lines[1].key.version);
   EXPECT_EQ(lines[0].key.job, lines[1].key.job) << "one store";
+}
+
+class AssignFromAServer : public test::FederationFiles {};
+
+TEST_F(AssignFromAServer, CountsWhatTravels) {
+  const Result result = beside_a_server(
+      "timeout 60 $feroma client --data visits --client 0 --state client --server 127.0.0.1:$port --insecure "
+      ">client.out "
+      "&& timeout 60 $feroma assign visits --server 127.0.0.1:$port --insecure --out assigned 2>&1",
+      "--stay");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_TRUE(contains(result.output, " bytes down, 0 up; written to assigned\n")) << result.output;
 }
 
 class AssignPrivacy : public test::CliFiles {};

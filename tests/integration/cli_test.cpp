@@ -78,6 +78,16 @@ TEST(Cli, HelpNamesTheCommands) {
   }
 }
 
+TEST(Cli, HelpMayBeAskedForAsACommand) {
+  for (const std::string command : {"", "run", "data get"}) {
+    const Result expected = feroma_cli(command + " --help");
+    const Result result = feroma_cli("help " + command);
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_TRUE(contains(result.output, "Usage: feroma " + command)) << result.output;
+    EXPECT_EQ(result.output, expected.output);
+  }
+}
+
 TEST(Cli, EveryHelpHasAnExample) { expect_examples(""); }
 
 TEST(Cli, NoCommandIsBadUsage) {

@@ -3,45 +3,26 @@
 #include <sstream>
 #include <vector>
 
-#include "cli_support.h"
+#include "tests/integration/federation_files.h"
 
 namespace feroma::test {
 namespace {
 
-class LogFormat : public CliFiles {
+class LogFormat : public FederationFiles {
  protected:
-  void SetUp() override {
-    if (!contains(feroma_cli("--version").output, "network (gRPC): yes")) {
-      GTEST_SKIP() << "this build has no network: --log-format is NOT tested";
-    }
-  }
-
-  /// What a shell prints that runs `commands` in the test's folder beside a server without certificates; `$feroma` is
-  /// the program, `$port` the server's, and `visits` a client's data.
-  Result beside_a_server(const std::string& commands) const {
-    std::ofstream(path("config.toml")) << "[scenario]\nclients = 2\nrounds = 2\ndrifts = 1\n[training]\nmodel = 'mlp'\n"
-                                          "local_epochs = 1\n[[algorithm]]\nname = 'fedavg'\n[server]\ninput = '2'\n"
-                                          "classes = 2\nmin_clients = 1\nclock = 0.1\n";
-    std::filesystem::create_directory(path("visits"));
-    std::ofstream(path("visits/dataset.toml"))
-        << "[dataset]\nkind = 'csv'\nfile = 'visits.csv'\nclasses = 2\nlabel_column = 'ill'\n";
-    std::ofstream table(path("visits/visits.csv"));
-    table << "age,pressure,ill\n";
-    for (int i = 0; i < 10; ++i) {
-      table << 0.1 * i << ",0.5," << i % 2 << "\n";
-    }
-    table.close();
-    return shell("cd " + path("") + "; feroma=" + FEROMA_BINARY + R"(
-timeout 60 $feroma server config.toml --insecure --listen 127.0.0.1:0 >server.out 2>server.err &
+  /// The exit code and the log of a command that is told to stop once it has said `word`.
+  Result stopped_after(const std::string& word, const std::string& command) const {
+    write_files();
+    return shell("cd " + path("") + "; " + FEROMA_BINARY + " " + command + " --log-format json >news 2>log &" + R"(
 for i in $(seq 300); do
-  port=$(sed -n 's/^listening on port \([0-9]*\).*/\1/p' server.out)
-  test -n "$port" && break
+  grep -q ')" + word +
+                 R"(' news log && break
   sleep 0.1
 done
-)" + commands + R"(
+kill $!
+wait $!
 code=$?
-kill $! 2>/dev/null
-wait
+cat log
 exit $code)");
   }
   /// Every line as the object that it must be.
@@ -92,7 +73,7 @@ TEST_F(LogFormat, AllThatAClientSaysIsJson) {
   EXPECT_TRUE(find(lines, "the federation is finished").is_object()) << result.output;
 }
 
-// A server without TLS: gRPC has something to say, and is the only one that knows why there is no connection.
+// A server without TLS: gRPC has something to say while the client still tries.
 TEST_F(LogFormat, WhatGrpcSaysIsPartOfAClientsLog) {
   const Result result = beside_a_server(
       "$feroma cert authority >/dev/null && $feroma cert client a >/dev/null && "
@@ -102,6 +83,25 @@ TEST_F(LogFormat, WhatGrpcSaysIsPartOfAClientsLog) {
   ASSERT_TRUE(line.is_object()) << result.output;
   EXPECT_EQ(line.at("level"), "warning");
   EXPECT_TRUE(contains(line.at("message"), "Handshake failed")) << result.output;
+}
+
+// Who watches for errors must not be called because somebody restarts a server.
+TEST_F(LogFormat, BeingToldToStopIsNoError) {
+  const auto expect_end = [](const Result& result, const std::string& message) {
+    EXPECT_EQ(result.exit_code, 3) << result.output;
+    const std::vector<nlohmann::json> lines = objects_in(result.output);
+    ASSERT_FALSE(lines.empty());
+    EXPECT_EQ(lines.back().value("message", ""), message);
+    for (const nlohmann::json& line : lines) {
+      EXPECT_EQ(line.value("level", ""), "info") << line;
+    }
+  };
+  expect_end(stopped_after("listening", "server config.toml --insecure --listen 127.0.0.1:0"),
+             "the server was told to stop");
+  const Result client =
+      stopped_after("no connection", "client --data visits --client 0 --state client --server 127.0.0.1:1 --insecure");
+  expect_end(client, "the client was told to stop");
+  EXPECT_TRUE(contains(client.output, "Connection refused")) << client.output;
 }
 
 TEST_F(LogFormat, WhatIsNoTextDoesNotEndTheLog) {

@@ -165,6 +165,17 @@ TEST_F(AssignedTest, WithoutABudgetThereIsNoLedger) {
   EXPECT_FALSE(std::filesystem::exists(folder / "visitor"));
 }
 
+TEST(OpenStore, AServersStateBeforeTheLastRoundIsNamedAsSuch) {
+  const testing::TempFolder folder;
+  const auto error = [&] {
+    return testing::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(open_store(folder.path(), "")); });
+  };
+  EXPECT_TRUE(testing::holds(error(), "it has no models/*.state"));
+  write_file_atomically(folder / "journal", std::string_view("rounds"));
+  EXPECT_TRUE(testing::holds(error(), "is the state of a server that has not finished its rounds"));
+  EXPECT_TRUE(testing::holds(error(), "asked with --server"));
+}
+
 TEST_F(AssignedTest, ErrorsNameWhatIsWrong) {
   run("[[algorithm]]\nname = 'fedavg'\n[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 2\n");
   const auto error = [&](const std::string& path, const std::string& label,
