@@ -21,6 +21,11 @@ namespace {
 
 /// A client has one; another may come before the last one has ended.
 constexpr int kStreamsPerConnection = 4;
+/// Memory that gRPC may take for what clients send. Near it less is asked for at a time and what silent connections
+/// hold is freed; left alone, each keeps room for as much as it ever brought at once. Beyond it gRPC ends streams, so
+/// it is several times what connections need: frames are small, however large a model is.
+constexpr std::size_t kRoomPerConnection = std::size_t{96} << 10;
+constexpr std::size_t kRoomBesides = std::size_t{64} << 20;
 constexpr const char* kRevoked = "its certificate was revoked";
 
 using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
@@ -165,6 +170,8 @@ GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesyst
   builder.RegisterService(&parts_->service);
   builder.SetMaxReceiveMessageSize(kLargestFrame);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+  const auto connections = static_cast<std::size_t>(limits.connections);
+  builder.SetResourceQuota(grpc::ResourceQuota("federation").Resize(kRoomBesides + connections * kRoomPerConnection));
   parts_->server.start(builder, credentials, limits, fmt::format("the server at {}", address));
 }
 
