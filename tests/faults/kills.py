@@ -77,10 +77,12 @@ def play(context, name, kills, reference, **how):
 
 
 def batches(kills):
-    """Chains of kills for a federation each. One late kill ends a chain: a second might wait for what is done already."""
-    early = [kill for kill in kills if not kill.late()]
+    """Chains of kills for a federation each. One late kill ends a chain: a second might wait for what is done already.
+    What was tried before comes first, while the federation has most of its rounds to go."""
+    early = sorted((kill for kill in kills if not kill.late()), key=lambda kill: -kill.tries)
     late = [kill for kill in kills if kill.late()]
-    chains = [early[i:i + KILLS_PER_CHAIN] for i in range(0, len(early), KILLS_PER_CHAIN)]
+    number = -(-len(early) // KILLS_PER_CHAIN)
+    chains = [early[i::number] for i in range(number)]
     chains += [[] for _ in range(len(late) - len(chains))]
     for kill, chain in zip(late, chains):
         chain.append(kill)
@@ -99,8 +101,9 @@ def play_all(context, name, kills, reference, **how):
             for problems, left, done in results:
                 context.problems += problems
                 total += done
+                # The first of those left was tried and came too late; the others have not had their turn.
                 waiting += [replace(kill, passing=max(1, kill.passing // 2), seconds=kill.seconds / 2, tries=kill.tries + 1)
-                            for kill in left]
+                            for kill in left[:1]] + left[1:]
             for kill in waiting:
                 if kill.tries >= TRIES:
                     context.problems.append(f"{name}: {kill} was never reached: is the point still there?")
