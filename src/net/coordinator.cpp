@@ -132,6 +132,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
   files_ = std::make_unique<Files>(
       Files{RunWriter(plan.state, resuming ? RunWriter::Mode::resume : RunWriter::Mode::create), {}, {}});
   restore();
+  planned_ = last_round();
   if (resuming) {
     files_->writer.truncate_to(files_->sizes);
     files_->writer.run_resumed(plan.experiment.algorithms.front().label, log_.committed());
@@ -153,7 +154,6 @@ ServerStatus Coordinator::status() const {
   status.version = build_info().version;
   status.job = job();
   status.uptime_seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-  status.rounds_planned = plan_.experiment.scenario.rounds;
   std::tie(status.round, status.phase) = hub_->under_way();
   status.clients = hub_->present().size();
   status.heard = hub_->heard();
@@ -171,6 +171,7 @@ ServerStatus Coordinator::status() const {
   status.draining = stop_ || (plan_.drain != nullptr && *plan_.drain);
   const std::lock_guard lock(telling_);
   status.rounds_finished = finished_;
+  status.rounds_planned = planned_;
   status.last_round = last_round_;
   // A round that has begun must end: all its phases have their deadlines. That clients are waited for is no fault.
   const double longest = kMostPhases * plan_.server.round_seconds * plan_.server.clock;
@@ -184,13 +185,22 @@ ServerStatus Coordinator::status() const {
   return status;
 }
 
-std::unique_ptr<Algorithm> Coordinator::fresh_algorithm() const {
-  std::unique_ptr<Algorithm> algorithm = plan_.experiment.algorithms.front().make();
-  ServerContext server = make_server_context(plan_.experiment, model_, initial_, rng_);
-  server.rounds = plan_.experiment.scenario.rounds;
-  server.multi_label = plan_.multi_label;
+std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const ModelSpec& model,
+                                           const ParametersPtr& initial, const Rng& rng) {
+  std::unique_ptr<Algorithm> algorithm = plan.experiment.algorithms.front().make();
+  ServerContext server = make_server_context(plan.experiment, model, initial, rng);
+  server.rounds = plan.experiment.scenario.rounds;
+  server.multi_label = plan.multi_label;
   prepare(*algorithm, server);
   return algorithm;
+}
+
+std::unique_ptr<Algorithm> Coordinator::fresh_algorithm() const {
+  return first_algorithm(plan_, model_, initial_, rng_);
+}
+
+Round Coordinator::last_round() const {
+  return algorithm_->ends() ? log_.committed() : plan_.experiment.scenario.rounds + algorithm_->extra_rounds();
 }
 
 void Coordinator::restore() {
@@ -317,7 +327,7 @@ void Coordinator::commit(const RoundRecord& record, const std::map<ClientId, int
 
 void Coordinator::tell(RoundRecord record) {
   if (plan_.round_finished) {
-    plan_.round_finished(record, plan_.experiment.scenario.rounds);
+    plan_.round_finished(record, last_round());
   }
   {
     const std::lock_guard lock(telling_);
@@ -328,14 +338,14 @@ void Coordinator::tell(RoundRecord record) {
     last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
                             record.clients.size(), record.dropped.size()};
     finished_ = record.round;
+    planned_ = last_round();
     moved_ = Clock::now();
   }
   files_->last = std::move(record);
 }
 
 void Coordinator::run() {
-  const Round rounds = plan_.experiment.scenario.rounds + algorithm_->extra_rounds();
-  while (log_.committed() < rounds && !algorithm_->ends()) {
+  while (log_.committed() < last_round()) {
     hub_->pause(0);
     if (!play_round()) {
       hub_->pause(plan_.server.heartbeat_seconds);

@@ -11,6 +11,10 @@
 
 namespace feroma::net {
 
+/// The plan's algorithm as it is before the first round.
+[[nodiscard]] std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const ModelSpec& model,
+                                                         const ParametersPtr& initial, const Rng& rng);
+
 /**
  * Drives a federation: begins rounds when enough clients are there, runs the algorithm over the hub, and finishes each
  * round on disk before anybody is told. Started again over the same folder, it goes on after the last finished round.
@@ -33,6 +37,8 @@ class Coordinator {
   struct Files;
 
   [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
+  /// The last round: the config's and those that the algorithm adds, or the one after which it had to end.
+  [[nodiscard]] Round last_round() const;
   /// The algorithm as it was after the last finished round.
   void restore();
   /// Those who are asked in the next round: of an interrupted one the same again, else a share of who is there.
@@ -63,6 +69,7 @@ class Coordinator {
   mutable std::mutex telling_;  ///< guards what follows
   std::optional<LastRound> last_round_;
   Round finished_ = 0;
+  Round planned_ = 0;
   /// When a round was finished, or the next one begun; later by as long as clients were waited for since.
   Clock::time_point moved_ = Clock::now();
   std::optional<Clock::time_point> gathering_;  ///< since when clients are waited for

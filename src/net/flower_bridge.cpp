@@ -61,12 +61,16 @@ void FlowerBridge::receive(const flower::ClientMessage& message) {
 }
 
 void FlowerBridge::receive_unreadable() {
+  receive_failed(Error(ErrorCode::invalid_data, "what arrived is no message"));
+}
+
+void FlowerBridge::receive_failed(const std::exception& error) {
   {
     const std::lock_guard lock(mutex_);
     if (closing_ || aborted_) {
       return;
     }
-    abort(v1::MALFORMED, "what arrived is no message");
+    abort(error);
   }
   wake_();
 }

@@ -30,6 +30,8 @@ class FlowerBridge {
   void receive(const flower::ClientMessage& message);
   /// Something arrived that is no message.
   void receive_unreadable();
+  /// What arrived could not be read, for want of memory most likely.
+  void receive_failed(const std::exception& error);
   /// The next request; absent while the peer is busy or there is nothing to ask.
   [[nodiscard]] std::optional<flower::ServerMessage> next();
   /// Whether the goodbye was said: nothing will follow.

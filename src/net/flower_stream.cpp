@@ -97,25 +97,30 @@ void FlowerStream::advance() {
     if (writing_) {
       return;
     }
-    std::optional<flower::ServerMessage> next = broken_ ? std::nullopt : bridge_->next();
-    if (next) {
-      bool owned = true;
-      outgoing_.Clear();
-      broken_ = !grpc::SerializationTraits<flower::ServerMessage>::Serialize(*next, &outgoing_, &owned).ok();
-      write = writing_ = !broken_;
-      finish = finished_ = broken_;
-      const auto bytes = static_cast<double>(outgoing_.Length());
-      write_ends_by_ = Clock::now() + patience_.base +
-                       std::chrono::duration_cast<Clock::duration>(
-                           std::chrono::duration<double>(bytes / patience_.bytes_per_second));
-    } else if (broken_ || bridge_->closing()) {
-      finish = finished_ = true;
-    }
+    write = writing_ = !broken_ && take_next();
+    finish = finished_ = !write && (broken_ || bridge_->closing());
   }
   if (write) {
     StartWrite(&outgoing_);
   } else if (finish) {
     Finish(grpc::Status::OK);
+  }
+}
+
+bool FlowerStream::take_next() {
+  try {
+    const std::optional<flower::ServerMessage> next = bridge_->next();
+    bool owned = true;
+    outgoing_.Clear();
+    broken_ = next && !grpc::SerializationTraits<flower::ServerMessage>::Serialize(*next, &outgoing_, &owned).ok();
+    const auto bytes = static_cast<double>(outgoing_.Length());
+    write_ends_by_ =
+        Clock::now() + patience_.base +
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bytes / patience_.bytes_per_second));
+    return next && !broken_;
+  } catch (const std::exception&) {  // no memory for the message: the peer comes again
+    broken_ = true;
+    return false;
   }
 }
 
@@ -138,11 +143,15 @@ void FlowerStream::OnReadDone(bool ok) {
     OnCancel();
     return;
   }
-  flower::ClientMessage message;  // models are large: their memory is not kept
-  if (read_wire(incoming_, message)) {
-    bridge_->receive(message);
-  } else {
-    bridge_->receive_unreadable();
+  try {
+    flower::ClientMessage message;  // models are large: their memory is not kept
+    if (read_wire(incoming_, message)) {
+      bridge_->receive(message);
+    } else {
+      bridge_->receive_unreadable();
+    }
+  } catch (const std::exception& error) {  // gRPC would drop it, and never end the stream
+    bridge_->receive_failed(error);
   }
   StartRead(&incoming_);
 }

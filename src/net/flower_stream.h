@@ -74,6 +74,8 @@ class FlowerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
  private:
   FlowerStream(grpc::CallbackServerContext& context, FlowerPatience patience)
       : context_(context), patience_(patience) {}
+  /// The next message, as bytes in `outgoing_`; false where there is none. Needs the lock.
+  [[nodiscard]] bool take_next();
 
   grpc::CallbackServerContext& context_;
   const FlowerPatience patience_;

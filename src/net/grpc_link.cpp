@@ -60,7 +60,8 @@ std::string why_not_connected(const ClientPlan& plan, const std::shared_ptr<grpc
     return fmt::format("no answer within {} s", plan.connect_seconds * plan.clock);
   }
   const std::string words = printable(last_error_in(status.error_message()));
-  return may_be_refused(plan, words) ? words + " (the server may refuse this client's certificate)" : words;
+  return may_be_refused(plan, words) ? words + " (the server may refuse this client's certificate, or have no room)"
+                                     : words;
 }
 
 }  // namespace
@@ -119,13 +120,19 @@ Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop) {
       grpc::CreateCustomChannel(plan.server, credentials_of(plan), arguments);
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(plan.connect_seconds * plan.clock));
+  const auto link = [&] { return Attempt{std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))}; };
   for (auto left = deadline - Clock::now(); !stop && left > left.zero(); left = deadline - Clock::now()) {
     const auto look = std::min<Clock::duration>(left, kLook);
     if (channel->WaitForConnected(std::chrono::system_clock::now() + look)) {
-      return {std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))};
+      return link();
     }
   }
-  return {nullptr, stop ? "told to stop" : why_not_connected(plan, channel)};
+  if (stop) {
+    return {nullptr, "told to stop"};
+  }
+  return channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY
+             ? link()
+             : Attempt{nullptr, why_not_connected(plan, channel)};
 }
 
 }  // namespace feroma::net

@@ -199,8 +199,10 @@ void Hub::tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told) {
   }
 }
 
-void Hub::hurry(Phase& phase, bool& told) {
-  {
+void Hub::hurry(Phase& phase, std::optional<Clock::time_point>& since) {
+  const bool is_first = !since;
+  since = since.value_or(Clock::now());
+  if (Clock::now() - *since >= scaled(options_.grace_seconds)) {
     const std::lock_guard lock(mutex_);
     for (const ClientId client : phase.awaited()) {
       if (!sessions_.contains(client)) {
@@ -209,10 +211,9 @@ void Hub::hurry(Phase& phase, bool& told) {
     }
   }
   const std::vector<ClientId> awaited = phase.awaited();
-  if (told || awaited.empty()) {
+  if (!is_first || awaited.empty()) {
     return;
   }
-  told = true;
   std::string clients;
   for (const ClientId client : std::span(awaited).first(std::min(awaited.size(), kClientsInALine))) {
     clients += fmt::format("{}{}", clients.empty() ? "" : ", ", to_index(client));
@@ -224,11 +225,11 @@ void Hub::hurry(Phase& phase, bool& told) {
 
 void Hub::await_answers(Phase& phase) {
   std::set<std::shared_ptr<Session>> told;
-  bool told_to_hurry = false;
+  std::optional<Clock::time_point> hurried;
   while (!phase.is_over(Clock::now())) {
     tell_tasks(phase, told);  // who comes back meanwhile is asked again
     if (drains()) {
-      hurry(phase, told_to_hurry);
+      hurry(phase, hurried);
     }
     std::unique_lock lock(mutex_);
     if (!phase.is_over(Clock::now())) {
@@ -292,9 +293,11 @@ std::vector<std::shared_ptr<Session>> Hub::everybody() const {
 }
 
 std::vector<std::shared_ptr<Session>> Hub::all_connections() const {
-  std::vector<std::shared_ptr<Session>> all = everybody();
-  const std::lock_guard lock(mutex_);
-  all.insert(all.end(), strangers_.begin(), strangers_.end());
+  const std::lock_guard lock(mutex_);  // one look at all of them: a stranger may become a client meanwhile
+  std::vector<std::shared_ptr<Session>> all(strangers_.begin(), strangers_.end());
+  for (const auto& [client, session] : sessions_) {
+    all.push_back(session);
+  }
   for (const auto& [session, since] : visitors_) {
     all.push_back(session);
   }

@@ -131,8 +131,9 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] bool drains() const { return drain_ != nullptr && *drain_; }
   /// A client is not waited for until it comes again. Needs the lock.
   void depart(ClientId client, const std::string& why);
-  /// A server that is to stop does not wait for clients that may come back, and says once for whom it waits.
-  void hurry(Phase& phase, bool& told);
+  /// A server that is to stop waits no longer than the grace, `since` it began to, for clients that may come back, and
+  /// says once for whom it waits.
+  void hurry(Phase& phase, std::optional<Clock::time_point>& since);
   /// Gives those their tasks who are there and have not been given them.
   void tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told);
   void await_answers(Phase& phase);
@@ -156,8 +157,9 @@ class Hub final : public ClientPool, public SessionEvents {
   std::map<ClientId, std::string> departed_;  ///< said goodbye or were sent away, and have not come back
   Past past_;
   std::set<ClientId> forgetful_;
-  std::set<ClientId> known_;  ///< whoever came, ever
-  std::set<ClientId> told_;   ///< of them, those who know that the federation is finished
+  std::set<ClientId> known_;     ///< whoever came, ever
+  std::set<ClientId> shut_out_;  ///< who would not be let in
+  std::set<ClientId> told_;      ///< of them, those who know that the federation is finished
   bool finished_ = false;
   Traffic traffic_;
 };

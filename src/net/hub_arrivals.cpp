@@ -93,6 +93,9 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   fault_point("hub.welcomed");
   lock.lock();
   catch_up(lock, *session, client, welcome.committed());
+  if (session->has_its_end()) {
+    return;  // it was sent away while it was welcomed, and is a stranger until it has left
+  }
   strangers_.erase(session);
   departed_.erase(client);
   const std::shared_ptr<Session> old = std::exchange(sessions_[client], session);
@@ -244,10 +247,12 @@ void Hub::check_visits(const Session& session) const {
 
 void Hub::say_finished(const std::vector<std::shared_ptr<Session>>& sessions) {
   for (const auto& session : sessions) {
-    session->close({v1::FINISHED, "all rounds are done", 0});
+    const bool hears_it = session->close({v1::FINISHED, "all rounds are done", 0});
     fault_point("hub.goodbye_said");
     const std::lock_guard lock(mutex_);
-    told_.insert(session->client().value());
+    if (hears_it) {
+      told_.insert(session->client().value());
+    }
   }
 }
 
@@ -262,8 +267,12 @@ void Hub::finish() {
 void Hub::await_farewells(double seconds) {
   const Clock::time_point until = Clock::now() + scaled(seconds);
   std::unique_lock lock(mutex_);
+  const auto all_told = [this] {
+    return std::all_of(known_.begin(), known_.end(),
+                       [this](ClientId client) { return told_.contains(client) || shut_out_.contains(client); });
+  };
   // Those who were told are still there until they have read it.
-  while ((told_ != known_ || !sessions_.empty()) && Clock::now() < until) {
+  while ((!all_told() || !sessions_.empty()) && Clock::now() < until) {
     wait(lock, until);
   }
 }
@@ -277,19 +286,22 @@ void Hub::dismiss(const Refusal& refusal) {
 void Hub::send_away(const std::function<bool(const Peer& peer)>& unwanted, const Refusal& refusal) {
   for (const auto& session : all_connections()) {
     const Peer& peer = session->peer();
-    if (!unwanted(peer) || !session->close(refusal)) {
+    if (!unwanted(peer)) {
       continue;
     }
-    std::vector<log::Field> fields{
-        {"address", peer.address}, {"reason", v1::Reason_Name(refusal.reason)}, {"name", peer.name}};
     const std::optional<ClientId> client = session->client();
-    if (client) {
-      fields.emplace_back("client", to_index(*client));
+    const bool was_open = session->close(refusal);
+    if (was_open) {
+      std::vector<log::Field> fields{
+          {"address", peer.address}, {"reason", v1::Reason_Name(refusal.reason)}, {"name", peer.name}};
+      if (client) {
+        fields.emplace_back("client", to_index(*client));
+      }
+      log::write({log::Severity::warning, fmt::format("{}: {} is sent away: {}", peer.address, peer.name, refusal.text),
+                  fields});
     }
-    log::write({log::Severity::warning, fmt::format("{}: {} is sent away: {}", peer.address, peer.name, refusal.text),
-                fields});
     const std::lock_guard lock(mutex_);
-    traffic_.verdicts[refusal.reason] += 1;
+    traffic_.verdicts[refusal.reason] += was_open ? 1 : 0;
     const auto found = client ? sessions_.find(*client) : sessions_.end();
     if (found != sessions_.end() && found->second == session) {
       depart(*client, refusal.text);
@@ -299,6 +311,7 @@ void Hub::send_away(const std::function<bool(const Peer& peer)>& unwanted, const
 
 void Hub::shut_out(const std::set<ClientId>& clients, const std::string& why) {
   const std::lock_guard lock(mutex_);
+  shut_out_ = clients;
   for (const ClientId client : clients) {
     if (!sessions_.contains(client)) {
       depart(client, why);

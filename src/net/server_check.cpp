@@ -18,6 +18,7 @@
 #include "feroma/net/certificates.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/store/round_log.h"
+#include "net/coordinator.h"
 #include "net/flower_service.h"
 
 namespace feroma {
@@ -57,7 +58,9 @@ std::string advice_on_certificates(const fs::path& folder, std::string_view find
   if (const std::size_t end = finding.find(": must be open to its owner alone"); end != std::string_view::npos) {
     return fmt::format("chmod 600 {}", finding.substr(0, end));
   }
-  if (holds(finding, ": cannot ")) {
+  const bool is_needed = is_about(client_list_file(folder)) || is_about(server_files(folder).certificate) ||
+                         is_about(server_files(folder).key) || is_about(authority_files(folder).certificate);
+  if (is_needed && holds(finding, ": cannot ")) {
     return "let the user that the server runs as read it (chown, chmod 600)";
   }
   if (holds(finding, ": is not valid before ")) {
@@ -138,7 +141,9 @@ class Check {
       attempt("flower", "do without --flower-address, or change what the line names", [this] { check_flower(); });
     }
     attempt("state", advice_on_state, [this] { check_state(); });
-    attempt("disk", "name another folder with --state", [this] { check_disk(); });
+    if (model_bytes_ > 0) {
+      attempt("disk", "name another folder with --state", [this] { check_disk(); });
+    }
     check_ports();
     check_descriptors();
     return std::move(lines_);
@@ -182,15 +187,12 @@ class Check {
     const Rng rng(static_cast<std::uint64_t>(experiment.scenario.seed));
     const ParametersPtr initial = share(initialise(model, rng.derive("init")));
     model_bytes_ = initial->shared_layout()->size * sizeof(float);
-    ServerContext server = make_server_context(experiment, model, initial, rng);
-    server.rounds = experiment.scenario.rounds;
-    server.multi_label = plan_.multi_label;
-    prepare(*planned.make(), server);
+    rounds_ = experiment.scenario.rounds + net::first_algorithm(plan_, model, initial, rng)->extra_rounds();
     require(plan_.server.min_clients <= experiment.scenario.clients, ErrorCode::invalid_config,
             "server.min_clients must be at most scenario.clients, {}, got {}: no round would begin",
             experiment.scenario.clients, plan_.server.min_clients);
     ok("algorithm", "{} with {} of {} bytes, {} clients, {} rounds", planned.label, experiment.training.model,
-       model_bytes_, clients(), experiment.scenario.rounds);
+       model_bytes_, clients(), rounds_);
   }
 
   void check_plain_text() {
@@ -284,9 +286,8 @@ class Check {
           "{}: holds a federation with another config", plan_.state.string());
       return;
     }
-    const bool done = log.committed() >= plan_.experiment.scenario.rounds;
-    ok("state", "{}: holds this federation, {} {}", plan_.state.string(),
-       done ? "which is finished after round" : "which goes on after round", log.committed());
+    ok("state", "{}: holds this federation, {} of {} rounds are finished", plan_.state.string(), log.committed(),
+       rounds_);
   }
 
   void check_disk() {
@@ -352,6 +353,7 @@ class Check {
   const std::string& dashboard_address_;
   std::vector<CheckLine> lines_;
   std::uint64_t model_bytes_ = 0;
+  Round rounds_ = plan_.experiment.scenario.rounds;
 };
 
 }  // namespace

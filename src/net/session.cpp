@@ -68,15 +68,22 @@ void Session::attend(const std::function<void()>& act) {
   try {
     act();
   } catch (const Refusal& refusal) {
-    events_.refused(*this, refusal);
+    // Where it was sent away meanwhile, an answer that was cut off is no lie.
+    if (!has_its_end()) {
+      events_.refused(*this, refusal);
+    }
     close(refusal);
   } catch (const std::exception& error) {
-    // Memory that could not be had, most likely, or a file: not the client's fault. The transport must not see it: it
-    // would never end the stream.
-    const Refusal trouble{v1::UNAVAILABLE, printable(error.what()), 1};
-    events_.refused(*this, trouble);
-    abort(trouble);
+    receive_failed(error);  // the transport must not see it: it would never end the stream
   }
+}
+
+void Session::receive_failed(const std::exception& error) {
+  const Refusal trouble{v1::UNAVAILABLE, printable(error.what()), 1};
+  if (!has_its_end()) {
+    events_.refused(*this, trouble);
+  }
+  abort(trouble);
 }
 
 void Session::check_freshness(const v1::ClientFrame& frame) {
@@ -307,6 +314,11 @@ bool Session::abort(const Refusal& refusal) {
 bool Session::aborted() const {
   const std::lock_guard lock(mutex_);
   return aborted_;
+}
+
+bool Session::has_its_end() const {
+  const std::lock_guard lock(mutex_);
+  return closing_;
 }
 
 Clock::time_point Session::last_heard() const {

@@ -105,6 +105,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void receive(const v1::ClientFrame& frame);
   /// Something arrived that is no frame.
   void receive_unreadable();
+  /// What arrived could not be read, for want of memory most likely: not the client's fault, it is to come again.
+  void receive_failed(const std::exception& error);
   /// The next frame to write; absent where there is none now.
   [[nodiscard]] std::optional<v1::ServerFrame> next();
   /// What `next` gave is written.
@@ -125,6 +127,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Ends the connection without waiting for the other side to read; returns what `close` does.
   bool abort(const Refusal& refusal);
   [[nodiscard]] bool aborted() const;
+  /// Whether it was closed or aborted, or its connection is gone.
+  [[nodiscard]] bool has_its_end() const;
   [[nodiscard]] Clock::time_point last_heard() const;
   /// Whether something has been on its way for longer than its size allows.
   [[nodiscard]] bool overdue(Clock::time_point now) const;

@@ -63,16 +63,8 @@ void TrainStream::advance() {
     if (writing_) {
       return;
     }
-    std::optional<v1::ServerFrame> next = broken_ ? std::nullopt : session_->next();
-    if (next) {
-      bool owned = true;
-      outgoing_.Clear();
-      broken_ = !grpc::SerializationTraits<v1::ServerFrame>::Serialize(*next, &outgoing_, &owned).ok();
-      write = writing_ = !broken_;
-      finish = finished_ = broken_;
-    } else if (broken_ || session_->closing()) {
-      finish = finished_ = true;
-    }
+    write = writing_ = !broken_ && take_next();
+    finish = finished_ = !write && (broken_ || session_->closing());
   }
   if (write) {
     StartWrite(&outgoing_);
@@ -81,15 +73,32 @@ void TrainStream::advance() {
   }
 }
 
+bool TrainStream::take_next() {
+  try {
+    const std::optional<v1::ServerFrame> next = session_->next();
+    bool owned = true;
+    outgoing_.Clear();
+    broken_ = next && !grpc::SerializationTraits<v1::ServerFrame>::Serialize(*next, &outgoing_, &owned).ok();
+    return next && !broken_;
+  } catch (const std::exception&) {  // no memory for the frame: the client comes again
+    broken_ = true;
+    return false;
+  }
+}
+
 void TrainStream::OnReadDone(bool ok) {
   if (!ok) {
     OnCancel();
     return;
   }
-  if (read_wire(incoming_, frame_)) {
-    session_->receive(frame_);
-  } else {
-    session_->receive_unreadable();
+  try {
+    if (read_wire(incoming_, frame_)) {
+      session_->receive(frame_);
+    } else {
+      session_->receive_unreadable();
+    }
+  } catch (const std::exception& error) {  // gRPC would drop it, and never end the stream
+    session_->receive_failed(error);
   }
   frame_.Clear();
   StartRead(&incoming_);

@@ -52,6 +52,8 @@ class TrainStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
  private:
   explicit TrainStream(grpc::CallbackServerContext& context) : context_(context) {}
+  /// The next frame, as bytes in `outgoing_`; false where there is none. Needs the lock.
+  [[nodiscard]] bool take_next();
 
   grpc::CallbackServerContext& context_;
   std::shared_ptr<TrainStream> self_;

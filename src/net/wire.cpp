@@ -14,13 +14,15 @@ namespace pb = google::protobuf;
 
 enum class WireType : std::uint8_t { varint = 0, eight_bytes = 1, length = 2, four_bytes = 5 };
 constexpr int kWireTypeBits = 3;
+/// Fields of one message, at most. Each takes a hundred bytes or so however short it is; models have some hundred.
+constexpr int kMostFields = 1 << 16;
 
-/// Whether every length up to the stream's limit ends within the message that it is part of. No message holds its like,
-/// so that the contract itself says how deep this goes.
-bool lengths_hold(pb::io::CodedInputStream& in, const pb::Descriptor& message) {
+/// Whether every length up to the stream's limit ends within the message that it is part of, and `fields` are not used
+/// up. No message holds its like, so that the contract itself says how deep this goes.
+bool lengths_hold(pb::io::CodedInputStream& in, const pb::Descriptor& message, int& fields) {
   while (in.BytesUntilLimit() > 0) {
     std::uint32_t tag = 0;
-    if (!in.ReadVarint32(&tag)) {
+    if (--fields < 0 || !in.ReadVarint32(&tag)) {
       return false;
     }
     switch (static_cast<WireType>(tag & ((1U << kWireTypeBits) - 1))) {
@@ -55,7 +57,7 @@ bool lengths_hold(pb::io::CodedInputStream& in, const pb::Descriptor& message) {
           break;
         }
         const auto outer = in.PushLimit(static_cast<int>(length));
-        if (!lengths_hold(in, *inner)) {
+        if (!lengths_hold(in, *inner, fields)) {
           return false;
         }
         in.PopLimit(outer);
@@ -73,7 +75,8 @@ bool lengths_hold(pb::io::ZeroCopyInputStream& bytes, std::size_t count, const p
   }
   pb::io::CodedInputStream in(&bytes);
   static_cast<void>(in.PushLimit(static_cast<int>(count)));
-  return lengths_hold(in, message);
+  int fields = kMostFields;
+  return lengths_hold(in, message, fields);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Clients that go, or may not come back, while a round is under way: who is waited for, and who is not.
 #include "tests/faults/hub_fixture.h"
 #include "tests/net/log_lines.h"
+#include "tests/net/once.h"
 
 namespace feroma::net::test {
 namespace {
@@ -114,6 +115,63 @@ TEST_F(HubTest, WhoWouldNotBeLetInIsNotWaitedFor) {
   EXPECT_EQ(hub->await(all, options.round_seconds).size(), 3U);
 }
 
+TEST_F(HubTest, WhoIsRevokedWhileItIsWelcomedIsNotWaitedFor) {
+  Probe stays(*hub, 0);
+  Probe also(*hub, 1);
+  const auto start = Clock::now();
+  const Once revoked("hub.welcomed", [this] {
+    hub->send_away([](const Peer& peer) { return peer.id == ClientId{2}; }, kRevoked);
+    hub->shut_out({ClientId{2}}, kRevoked.text);
+  });
+  Probe comes(*hub, 2);
+  EXPECT_EQ(comes.reaction(), v1::UNKNOWN_CLIENT);
+  EXPECT_FALSE(hub->is_present(ClientId{2}));
+  begin(1, 3);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, kRevoked.text);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+}
+
+// Its end was said for another reason, but it may still be read from, so that it must not be asked again.
+TEST_F(HubTest, WhoIsRevokedAfterItsEndWasSaidIsNotWaitedFor) {
+  Lines lines;
+  Probe stays(*hub, 0);
+  Probe also(*hub, 1);
+  Probe ends(*hub, 2);
+  ends.pipe().send_unreadable();
+  EXPECT_TRUE(hub->is_present(ClientId{2})) << "until its connection is gone";
+  hub->send_away([](const Peer& peer) { return peer.id == ClientId{2}; }, kRevoked);
+  EXPECT_FALSE(hub->is_present(ClientId{2}));
+  EXPECT_EQ(counted(v1::UNKNOWN_CLIENT), 0U) << "it was refused for something else";
+  EXPECT_TRUE(lines.with("is sent away").empty());
+}
+
+TEST_F(HubTest, NobodyLingersForWhoWouldNotBeLetIn) {
+  auto stays = std::make_unique<Probe>(*hub, 0);
+  { const Probe revoked(*hub, 1); }
+  hub->shut_out({ClientId{1}}, kRevoked.text);
+  hub->finish();
+  EXPECT_EQ(stays->reaction(), v1::FINISHED);
+  stays.reset();
+  const auto start = Clock::now();
+  hub->await_farewells(options.round_seconds);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(5)) << "the time for farewells is thirty";
+}
+
+TEST_F(HubTest, WhatCannotBeReadForWantOfMemoryEndsOneConnection) {
+  Probe unlucky(*hub, 0);
+  Probe other(*hub, 1);
+  unlucky.pipe().fail_to_read(std::bad_alloc());
+  EXPECT_EQ(counted(v1::UNAVAILABLE), 1U);
+  EXPECT_EQ(unlucky.reaction(), v1::REASON_UNSPECIFIED) << "it is cut off, and comes again";
+  unlucky.pipe().fail_to_read(std::bad_alloc());
+  EXPECT_EQ(counted(v1::UNAVAILABLE), 1U) << "once";
+  other.beat();
+  EXPECT_TRUE(other.expect().has_beat());
+}
+
 TEST_F(HubTest, AServerThatIsToStopDoesNotWaitForWhomItLost) {
   Probe stays(*hub, 0);
   Probe also(*hub, 1);
@@ -130,6 +188,25 @@ TEST_F(HubTest, AServerThatIsToStopDoesNotWaitForWhomItLost) {
   EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, "its connection was lost");
   EXPECT_EQ(counted_of(0), update(1));
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+}
+
+TEST_F(HubTest, AServerThatIsToStopGivesWhomItLostTheGrace) {
+  options.grace_seconds = 100;
+  hub = start_hub();
+  Probe stays(*hub, 0);
+  begin(1, 2);
+  {
+    Probe lost(*hub, 1);
+    static_cast<void>(lost.task());
+  }
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  drain = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  ASSERT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1))) << "it may come back";
+  Probe back(*hub, 1);
+  EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
+  exchange.join();
+  EXPECT_EQ(counted_of(1), update(2));
 }
 
 TEST_F(HubTest, AServerThatIsToStopSaysForWhomItWaits) {

@@ -37,6 +37,7 @@ class Pipe final : public ServerLink {
 
   /// Bytes that are no frame, as a transport would hand them on.
   void send_unreadable() { session_->receive_unreadable(); }
+  void fail_to_read(const std::exception& error) { session_->receive_failed(error); }
 
   bool receive(v1::ServerFrame& frame) override {
     std::unique_lock lock(bell_->mutex);

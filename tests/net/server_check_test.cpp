@@ -34,17 +34,15 @@ class ServerCheck : public ::testing::Test {
     }
   }
 
-  FederationPlan plan(const std::vector<std::string>& overrides = {}) const {
-    Settings settings = parse_settings(R"(
+  FederationPlan plan(const std::vector<std::string>& overrides = {},
+                      const std::string& algorithm = "name = 'feroma'\nwarmup_rounds = 2\n") const {
+    Settings settings = parse_settings("[[algorithm]]\n" + algorithm + R"(
 [scenario]
 dataset = "fmnist"
 clients = 3
 rounds = 5
 [training]
 model = "lenet5"
-[[algorithm]]
-name = "feroma"
-warmup_rounds = 2
 [server]
 min_clients = 3
 )",
@@ -184,6 +182,14 @@ TEST_F(ServerCheck, AClientsFileNeedNotBeThere) {
   EXPECT_TRUE(holds(advice(check(plan())), "take the file away"));
 }
 
+TEST_F(ServerCheck, TheAuthoritysKeyNeedNotBeRead) {
+  fs::remove(certs_ / "ca.key");
+  fs::create_directory(certs_ / "ca.key");
+  fs::permissions(certs_ / "ca.key", fs::perms(0700));
+  EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "ca.key: cannot "));
+  EXPECT_TRUE(holds(advice(check(plan())), "take the file away"));
+}
+
 TEST_F(ServerCheck, AKeyOfAnotherCertificate) {
   fs::copy_file(certs_ / "clients/site-0.key", certs_ / "server.key", fs::copy_options::overwrite_existing);
   EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "server.key: does not belong to"));
@@ -262,7 +268,7 @@ TEST_F(ServerCheck, AFederationThatGoesOn) {
   }
   const std::vector<CheckLine> lines = check(plan());
   EXPECT_FALSE(has_problem(lines)) << check_table(lines);
-  EXPECT_TRUE(holds(check_table(lines), "holds this federation, which goes on after round 1"));
+  EXPECT_TRUE(holds(check_table(lines), "holds this federation, 1 of 5 rounds are finished"));
 }
 
 TEST_F(ServerCheck, AFederationThatIsFinished) {
@@ -272,7 +278,16 @@ TEST_F(ServerCheck, AFederationThatIsFinished) {
       log.commit(round, [](ModelWriter&) {});
     }
   }
-  EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, which is finished after round 5"));
+  EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, 5 of 5 rounds are finished"));
+}
+
+TEST_F(ServerCheck, AFederationThatPlaysMoreRoundsThanItsConfigHas) {
+  const FederationPlan what = plan({}, "name = 'atp'\nrate_rounds = 7\n");
+  {
+    RoundLog log = begin(what);
+    log.commit(1, [](ModelWriter&) {});
+  }
+  EXPECT_TRUE(holds(check_table(check(what)), "holds this federation, 1 of 12 rounds are finished"));
 }
 
 TEST_F(ServerCheck, AFederationWithAnotherConfig) {
@@ -330,7 +345,7 @@ TEST_F(ServerCheck, OnePortForTwoThings) {
 }
 
 TEST_F(ServerCheck, OnePortForEveryAddressAndForOne) {
-  const int free = port_of(listen_at("127.0.0.1:0").front());
+  const int free = port_of(listen_at("0.0.0.0:0").front());
   ListenOptions listen{fmt::format("0.0.0.0:{}", free), certs_};
   const std::string page = fmt::format("127.0.0.1:{}", free);
   EXPECT_TRUE(holds(problem(check_server(plan(), listen, page), "port"), "needs"));

@@ -96,6 +96,21 @@ TEST(Wire, GroupsAreRefused) {
   EXPECT_FALSE(reads("\xC3\x0C\xC4\x0C", frame));  // number 200 begins and ends
 }
 
+// Two bytes each on the wire, a hundred in memory.
+TEST(Wire, FieldsWithoutEndAreRefused) {
+  flwr::proto::ClientMessage message;
+  flwr::proto::Parameters& parameters = *message.mutable_fit_res()->mutable_parameters();
+  const auto with_tensors = [&](int count) {
+    while (parameters.tensors_size() < count) {
+      parameters.add_tensors("");
+    }
+    return message.SerializeAsString();
+  };
+  flwr::proto::ClientMessage read;
+  EXPECT_TRUE(reads(with_tensors(10'000), read));
+  EXPECT_FALSE(reads(with_tensors(1 << 16), read));
+}
+
 TEST(Wire, ALengthEndsWithinItsMessage) {
   std::string bytes = flower_message().SerializeAsString();
   const std::size_t tensor = bytes.find("a tensor");
