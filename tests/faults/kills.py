@@ -77,12 +77,16 @@ def play(context, name, kills, reference, **how):
 
 
 def batches(kills):
-    """Chains of kills for a federation each. One late kill ends a chain: a second might wait for what is done already.
-    What was tried before comes first, while the federation has most of its rounds to go."""
-    early = sorted((kill for kill in kills if not kill.late()), key=lambda kill: -kill.tries)
+    """Chains of kills for a federation each, in their order: some are meant to follow one another. One late kill ends a
+    chain: a second might wait for what is done already. What came too late before is the first of a chain, while the
+    federation has all of its rounds to go."""
+    again = [kill for kill in kills if kill.tries > 0 and not kill.late()]
+    early = [kill for kill in kills if kill.tries == 0 and not kill.late()]
     late = [kill for kill in kills if kill.late()]
-    number = -(-len(early) // KILLS_PER_CHAIN)
-    chains = [early[i::number] for i in range(number)]
+    chains = [early[i:i + KILLS_PER_CHAIN] for i in range(0, len(early), KILLS_PER_CHAIN)]
+    chains += [[] for _ in range(len(again) - len(chains))]
+    for kill, chain in zip(again, chains):
+        chain.insert(0, kill)
     chains += [[] for _ in range(len(late) - len(chains))]
     for kill, chain in zip(late, chains):
         chain.append(kill)
