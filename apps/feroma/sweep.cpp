@@ -35,7 +35,12 @@ struct SweepArguments {
   }
 };
 
-nlohmann::ordered_json cell_json(const SweepCell& cell, CellState state, const std::string& reason) {
+nlohmann::ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
+nlohmann::ordered_json cell_json(const SweepCell& cell, CellState state, const std::string& reason,
+                                 const std::string& not_applicable) {
   const ScenarioOptions& scenario = cell.experiment.scenario;
   nlohmann::ordered_json json{{"cell", cell.key},
                               {"point", cell.point},
@@ -48,7 +53,8 @@ nlohmann::ordered_json cell_json(const SweepCell& cell, CellState state, const s
                               {"seed", scenario.seed},
                               {"label", cell.algorithm().label},
                               {"status", name_of(state)}};
-  json["reason"] = reason.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(reason);
+  json["reason"] = text_or_null(reason);
+  json["not_applicable"] = text_or_null(not_applicable);
   return json;
 }
 
@@ -64,6 +70,12 @@ struct Forecast {
   std::size_t done = 0;
   WorkPlan plan;
   double seconds = 0;
+
+  /// Why a cell's algorithm has no meaning there, as its result has it or will have it; empty where it has one.
+  [[nodiscard]] std::string not_applicable(std::size_t cell) const {
+    return records[cell].state == CellState::done ? why_not_applicable(records[cell].result)
+                                                  : estimates[cell].not_applicable;
+  }
 };
 
 Forecast forecast(const Sweep& sweep, const SweepArguments& arguments, const std::atomic<bool>& stop) {
@@ -101,9 +113,9 @@ void print_forecast(const Sweep& sweep, const Forecast& known, const SweepArgume
                                 {"seconds", known.seconds}};
     for (std::size_t i = 0; i < sweep.cells.size(); ++i) {
       const CellEstimate& estimate = known.estimates[i];
-      nlohmann::ordered_json cell =
-          cell_json(sweep.cells[i], known.records[i].state,
-                    known.records[i].reason.empty() ? estimate.problem : known.records[i].reason);
+      nlohmann::ordered_json cell = cell_json(
+          sweep.cells[i], known.records[i].state,
+          known.records[i].reason.empty() ? estimate.problem : known.records[i].reason, known.not_applicable(i));
       cell["seconds"] = estimate.problem.empty() ? nlohmann::ordered_json(estimate.seconds / known.plan.threads)
                                                  : nlohmann::ordered_json(nullptr);
       json["cells"].push_back(std::move(cell));
@@ -112,18 +124,34 @@ void print_forecast(const Sweep& sweep, const Forecast& known, const SweepArgume
     return;
   }
   std::size_t impossible = 0;
+  std::size_t without_meaning = 0;
   for (std::size_t i = 0; i < sweep.cells.size(); ++i) {
     const CellEstimate& estimate = known.estimates[i];
+    const std::string reason = known.not_applicable(i);
     impossible += estimate.problem.empty() ? 0U : 1U;
+    without_meaning += reason.empty() ? 0U : 1U;
     const std::string time =
         estimate.seconds > 0 ? fmt::format("  {:.1f} s", estimate.seconds / known.plan.threads) : "";
-    fmt::print("{}{}{}\n", cell_line(sweep.cells[i], known.records[i].state), time,
-               estimate.problem.empty() ? "" : "  cannot run: " + estimate.problem);
+    fmt::print("{}{}{}{}\n", cell_line(sweep.cells[i], known.records[i].state), time,
+               estimate.problem.empty() ? "" : "  cannot run: " + estimate.problem,
+               reason.empty() ? "" : "  not applicable: " + reason);
   }
-  fmt::print("\n{} cells, {} done, {} to run{}; {} at once with {} thread{} each\n", sweep.cells.size(), known.done,
+  fmt::print("\n{} cells, {} done, {} to run{}{}; {} at once with {} thread{} each\n", sweep.cells.size(), known.done,
              sweep.cells.size() - known.done, impossible > 0 ? fmt::format(", {} of them cannot", impossible) : "",
-             known.plan.jobs, known.plan.threads, known.plan.threads == 1 ? "" : "s");
+             without_meaning > 0 ? fmt::format(", {} not applicable", without_meaning) : "", known.plan.jobs,
+             known.plan.threads, known.plan.threads == 1 ? "" : "s");
   fmt::print("training time about {}; evaluation and data come on top\n", duration(known.seconds));
+}
+
+/// What a cell's line ends with: its figure, or why it has none.
+std::string ending_of(const CellOutcome& outcome) {
+  if (const std::string reason = why_not_applicable(outcome.result); !reason.empty()) {
+    return "  not applicable: " + reason;
+  }
+  if (outcome.result) {
+    return fmt::format("  {:.2f}", outcome.result->accuracy);
+  }
+  return outcome.reason.empty() ? "" : "  " + outcome.reason;
 }
 
 void print_outcomes(const Sweep& sweep, const std::vector<CellOutcome>& outcomes, const SweepArguments& arguments) {
@@ -131,7 +159,8 @@ void print_outcomes(const Sweep& sweep, const std::vector<CellOutcome>& outcomes
     nlohmann::ordered_json json{
         {"sweep", sweep.name}, {"out", arguments.folder().string()}, {"cells", nlohmann::ordered_json::array()}};
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      nlohmann::ordered_json cell = cell_json(sweep.cells[i], outcomes[i].state, outcomes[i].reason);
+      nlohmann::ordered_json cell =
+          cell_json(sweep.cells[i], outcomes[i].state, outcomes[i].reason, why_not_applicable(outcomes[i].result));
       cell["ran"] = outcomes[i].ran;
       cell["accuracy"] = nullptr;
       if (outcomes[i].result && std::isfinite(outcomes[i].result->accuracy)) {
@@ -143,13 +172,15 @@ void print_outcomes(const Sweep& sweep, const std::vector<CellOutcome>& outcomes
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
+  std::size_t without_meaning = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const CellOutcome& outcome = outcomes[i];
-    const std::string figure =
-        outcome.result ? fmt::format("  {:.2f}", outcome.result->accuracy) : (outcome.reason.empty() ? "" : "  ");
-    fmt::print("{}{}{}\n", cell_line(sweep.cells[i], outcome.state), figure, outcome.reason);
+    without_meaning += why_not_applicable(outcomes[i].result).empty() ? 0U : 1U;
+    fmt::print("{}{}\n", cell_line(sweep.cells[i], outcomes[i].state), ending_of(outcomes[i]));
   }
-  fmt::print("\nresults: {}\n", (arguments.folder() / "results.db").string());
+  fmt::print(
+      "\n{}results: {}\n",
+      without_meaning > 0 ? fmt::format("{} of {} cells not applicable\n", without_meaning, outcomes.size()) : "",
+      (arguments.folder() / "results.db").string());
 }
 
 void sweep(const SweepArguments& arguments) {
@@ -200,7 +231,7 @@ void add_sweep_command(CLI::App& app) {
       ->allow_extra_args(false);
   command
       ->add_option("--set", arguments->changes.overrides,
-                   "Override a key in every cell, e.g. --set scenario.rounds=5 (repeatable)")
+                   "Override a key in every cell, e.g. --set scenario.rounds=5 (repeatable); seeds are for --seeds")
       ->allow_extra_args(false);
   command->add_option("--out", arguments->out, "Folder of the cells, shared by any sweeps (default: runs/<file stem>)");
   command->add_flag("--resume", arguments->resume, "Go on with interrupted cells and try failed ones again");

@@ -12,8 +12,17 @@ std::string left(const SweepProgress& progress) {
   return progress.seconds_left ? fmt::format("about {} left", duration(*progress.seconds_left)) : "time left unknown";
 }
 
+/// How many of the cells that are done have no figures; nothing where all have some.
+std::string without_figures(const SweepProgress& progress) {
+  return progress.not_applicable > 0 ? fmt::format(" ({} not applicable)", progress.not_applicable) : "";
+}
+
 /// What a cell came to, in one line.
 std::string outcome_text(const CellOutcome& outcome) {
+  const std::string reason = why_not_applicable(outcome.result);
+  if (!reason.empty()) {
+    return "not applicable: " + reason;
+  }
   switch (outcome.state) {
     case CellState::done:
       return fmt::format("{} {:.2f}, {:.1f} s", outcome.result->metric, outcome.result->accuracy, outcome.seconds);
@@ -47,17 +56,18 @@ void SweepDisplay::estimating(std::size_t cells) const {
 
 void SweepDisplay::started(const WorkPlan& plan, const SweepProgress& progress) const {
   clear();
-  fmt::print(stderr, "{} cells, {} done already; {} at once with {} thread{} each; {}\n", progress.cells, progress.done,
-             plan.jobs, plan.threads, plan.threads == 1 ? "" : "s", left(progress));
+  fmt::print(stderr, "{} cells, {} done already{}; {} at once with {} thread{} each; {}\n", progress.cells,
+             progress.done, without_figures(progress), plan.jobs, plan.threads, plan.threads == 1 ? "" : "s",
+             left(progress));
 }
 
 void SweepDisplay::draw(const SweepProgress& progress) const {
   if (!terminal_) {
     return;
   }
-  fmt::print(stderr, "\r\033[K[{}] {}/{} cells, {} running{}, {}", bar_of(progress.share), progress.done,
-             progress.cells, progress.running, progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "",
-             left(progress));
+  fmt::print(stderr, "\r\033[K[{}] {}/{} cells{}, {} running{}, {}", bar_of(progress.share), progress.done,
+             progress.cells, without_figures(progress), progress.running,
+             progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "", left(progress));
   std::fflush(stderr);
 }
 

@@ -50,7 +50,7 @@ std::string table_text(const PaperTable& table, bool colour) {
   return text + fmt::format("{} of {} figures are there\n", filled, all);
 }
 
-/// Columns that no row has a value in are left out.
+/// Columns that no row has a value in are left out, but for the first where it has to say that there can be none.
 std::string group_text(const ResultGroup& group) {
   Rows rows{{{"algorithm"}, {"#"}, {"seeds"}}};
   for (const GroupRow& row : group.rows) {
@@ -60,7 +60,7 @@ std::string group_text(const ResultGroup& group) {
     const GroupColumn& column = group_columns()[c];
     bool any = false;
     for (const GroupRow& row : group.rows) {
-      any = any || row.values[c].has_value();
+      any = any || row.values[c].has_value() || (c == 0 && row.not_applicable);
     }
     if (!any) {
       continue;

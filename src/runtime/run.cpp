@@ -35,7 +35,8 @@ class Run {
         initial_(share(initialise(model_, rng_.derive("init")))),
         membership_(experiment.membership, experiment.scenario.clients, experiment.scenario.rounds,
                     rng_.derive("scenario")),
-        checks_(check_algorithms(experiment, model_, federation_->multi_label())),
+        checks_(options.keep_not_applicable ? check_each_algorithm(experiment, model_, federation_->multi_label())
+                                            : check_algorithms(experiment, model_, federation_->multi_label())),
         workers_(options.threads, engine_factory(experiment.engine(), model_)),
         directory_(options.out, options.existing, experiment, options.threads),
         commit_path_(checkpoint_path(directory_.path(), "run")) {}
@@ -197,11 +198,11 @@ std::unique_ptr<Federation> make_federation(const Experiment& experiment, Shared
                                       experiment.training.standardise ? Inputs::standardised : Inputs::as_stored);
 }
 
-std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const ModelSpec& model, bool multi_label) {
+std::vector<AlgorithmCheck> check_each_algorithm(const Experiment& experiment, const ModelSpec& model,
+                                                 bool multi_label) {
   const Rng rng(0);
   const ParametersPtr initial = share(initialise(model, rng));
   std::vector<AlgorithmCheck> checks;
-  bool any = experiment.algorithms.empty();
   for (const AlgorithmPlan& plan : experiment.algorithms) {
     AlgorithmCheck& check = checks.emplace_back();
     try {
@@ -210,7 +211,6 @@ std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const
       server.multi_label = multi_label;
       prepare(*algorithm, server);
       check.extra_rounds = algorithm->extra_rounds();
-      any = true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) {
         throw;
@@ -218,8 +218,16 @@ std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const
       check.not_applicable = error.what();
     }
   }
-  require(any, ErrorCode::unsupported, "no algorithm of this run is applicable: {}",
-          any ? "" : *checks.front().not_applicable);
+  return checks;
+}
+
+std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const ModelSpec& model, bool multi_label) {
+  std::vector<AlgorithmCheck> checks = check_each_algorithm(experiment, model, multi_label);
+  const bool none = !checks.empty() && std::all_of(checks.begin(), checks.end(), [](const AlgorithmCheck& check) {
+    return check.not_applicable.has_value();
+  });
+  require(!none, ErrorCode::unsupported, "no algorithm of this run is applicable: {}",
+          none ? *checks.front().not_applicable : "");
   return checks;
 }
 

@@ -50,18 +50,6 @@ Json describe(const Experiment& experiment, int threads) {
           {"seeds", {experiment.scenario.seed}}};
 }
 
-/// Whether a folder holds nothing but what a run writes, however little of it.
-bool holds_only_run_files(const fs::path& path) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    const bool known = std::find(std::begin(kRunFiles), std::end(kRunFiles), name) != std::end(kRunFiles);
-    if (!known && !is_unfinished_write(name)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /// The first line in which two resolved configs differ, for the message.
 std::string first_difference(const fs::path& stored, const std::string& given) {
   const Settings a = load_settings(stored);
@@ -83,8 +71,13 @@ std::string first_difference(const fs::path& stored, const std::string& given) {
   return "";
 }
 
+/// A manifest as it lies there; anything but an object is damage.
+Json parse_manifest(const fs::path& path) {
+  return Json::parse(read_text(path / "manifest.json"), nullptr, /*allow_exceptions=*/false);
+}
+
 Json read_manifest(const fs::path& path) {
-  const Json manifest = Json::parse(read_text(path / "manifest.json"), nullptr, /*allow_exceptions=*/false);
+  const Json manifest = parse_manifest(path);
   require(manifest.is_object(), ErrorCode::invalid_data, "{}: must be a JSON object",
           (path / "manifest.json").string());
   detail::check_schema(manifest, kManifestSchema, (path / "manifest.json").string());
@@ -121,6 +114,34 @@ std::optional<RunTimes> run_times(const fs::path& folder) {
   return times;
 }
 
+std::optional<std::string> damage_of_run(const fs::path& folder) {
+  if (!holds_a_run(folder)) {
+    return std::nullopt;
+  }
+  if (!parse_manifest(folder).is_object()) {
+    return fmt::format("{}: must be a JSON object", (folder / "manifest.json").string());
+  }
+  const fs::path config = folder / "config.toml";
+  const std::string text = read_text(config);  // a disk that fails is no damage
+  try {
+    static_cast<void>(parse_settings(text, config.string()));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> foreign_file(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool known = std::find(std::begin(kRunFiles), std::end(kRunFiles), name) != std::end(kRunFiles);
+    if (!known && !is_unfinished_write(name)) {
+      return name;
+    }
+  }
+  return std::nullopt;
+}
+
 struct RunDirectory::Lock {
   detail::PosixFile file;
 };
@@ -131,7 +152,7 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
   const Json description = describe(experiment, threads);
   const bool is_run = holds_a_run(path_);
   if (fs::exists(path_) && !is_run) {
-    require(fs::is_directory(path_) && holds_only_run_files(path_), ErrorCode::invalid_config,
+    require(fs::is_directory(path_) && !foreign_file(path_), ErrorCode::invalid_config,
             "--out {}: must be a new or empty folder or an earlier run, and it is none of them", path_.string());
   }
   require(!is_run || existing != Existing::refuse, ErrorCode::invalid_config,

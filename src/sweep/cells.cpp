@@ -25,6 +25,7 @@ using detail::SettingGroup;
 constexpr std::size_t kKeyDigits = 16;
 constexpr std::string_view kAlgorithm = "algorithm.";
 constexpr std::string_view kEverybody = "all";
+constexpr const char* kSeed = "scenario.seed";
 /// Of one algorithm; more would be a year of work for most machines.
 constexpr double kMostCells = 100'000;
 
@@ -151,12 +152,27 @@ class Expansion {
         points.push_back(changed(*first, scenario));
       }
     }
+    const Settings given = overrides();
     for (Point& point : points) {
-      for (const std::string& assignment : changes_.overrides) {
-        gather(point.text, [&] { apply_override(point.settings, assignment); });
+      for (const auto& [key, setting] : given) {
+        point.settings[key] = setting;
       }
     }
     return points;
+  }
+
+  /// What --set says. Seeds are refused as they are in the grid file: the sweep's own are written over any others.
+  Settings overrides() {
+    Settings given;
+    for (const std::string& assignment : changes_.overrides) {
+      gather("--set", [&] { apply_override(given, assignment); });
+    }
+    if (const auto seed = given.find(kSeed); seed != given.end()) {
+      report(fmt::format("--set {} must be left to --seeds (with make reproduce to SEEDS), got {}", kSeed,
+                         to_string(seed->second.value)));
+      given.erase(seed);
+    }
+    return given;
   }
 
   static std::vector<Point> along(const std::vector<Point>& points, const Axis& axis) {
@@ -212,7 +228,7 @@ class Expansion {
   void add_algorithms(const Point& point, std::optional<std::int64_t> seed) {
     Settings settings = point.settings;
     if (seed) {
-      settings["scenario.seed"] = {*seed, "sweep.seeds"};
+      settings[kSeed] = {*seed, "sweep.seeds"};
     }
     const std::vector<std::string> labels = algorithm_labels(settings);
     if (labels.empty()) {

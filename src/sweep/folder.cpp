@@ -76,6 +76,10 @@ std::set<std::string> stems(const fs::path& folder, std::string_view ending) {
 
 }  // namespace
 
+std::string why_not_applicable(const std::optional<ResultRecord>& result) {
+  return result ? result->not_applicable.value_or("") : "";
+}
+
 fs::path cell_folder(const fs::path& out, const std::string& key) { return out / "cells" / key; }
 
 CellRecord read_cell(const fs::path& out, const std::string& key) {

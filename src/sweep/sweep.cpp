@@ -10,21 +10,48 @@
 #include <thread>
 
 #include "feroma/core/error.h"
+#include "feroma/core/log.h"
 #include "feroma/sweep/results.h"
 
 namespace feroma {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+/// Why nothing of the run in a cell's folder can be used for the cell; absent where it can, or where there is no run.
+std::optional<std::string> damage_of(const fs::path& folder, const SweepCell& cell) {
+  std::optional<std::string> damage = damage_of_run(folder);
+  if (!damage && run_times(folder) && cell_hash(load_settings(folder / "config.toml")) != cell.hash) {
+    damage = fmt::format("{}: must be the config of cell {}, and it is another", (folder / "config.toml").string(),
+                         cell.key);
+  }
+  return damage;
+}
+
 /// Goes on with a run that is there. One that was begun with its data elsewhere starts anew: a checkpoint holds for the
-/// very config.
-Existing how_to_begin(const std::filesystem::path& folder, const SweepCell& cell) {
+/// very config. So does a damaged one, but not where somebody else's things lie with it: nobody asked to remove those.
+Existing how_to_begin(const fs::path& folder, const SweepCell& cell) {
+  if (const std::optional<std::string> damage = damage_of(folder, cell)) {
+    const std::optional<std::string> foreign = foreign_file(folder);
+    require(!foreign, ErrorCode::invalid_data,
+            "{}: must hold nothing but a run to be begun again, and it holds {}; it is damaged: {}", folder.string(),
+            foreign.value_or(""), *damage);
+    log::warning("begun again: {}", *damage);
+    return Existing::overwrite;
+  }
   if (!run_times(folder)) {
     return Existing::refuse;
   }
-  const Settings begun = load_settings(folder / "config.toml");
-  return to_toml(begun) != cell.config && cell_hash(begun) == cell.hash ? Existing::overwrite : Existing::resume;
+  return to_toml(load_settings(folder / "config.toml")) == cell.config ? Existing::resume : Existing::overwrite;
+}
+
+/// What a cell takes on the threads that it gets; absent where nobody could say.
+std::optional<double> expected_seconds(const CellEstimate& estimate, int threads) {
+  if (!estimate.not_applicable.empty()) {
+    return 0.0;
+  }
+  return estimate.problem.empty() && estimate.seconds > 0 ? std::optional(estimate.seconds / threads) : std::nullopt;
 }
 
 /// The cells of one call: who is under way, what is done, what is known of the rest.
@@ -85,9 +112,7 @@ class Work {
     plan_ = plan_cells(estimates, options_.jobs, options_.threads);
     std::vector<TimeLeft::Expected> expected;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const bool known = estimates[i].problem.empty() && estimates[i].seconds > 0;
-      expected.push_back(
-          {cells[i]->algorithm().name, known ? std::optional(estimates[i].seconds / plan_.threads) : std::nullopt});
+      expected.push_back({cells[i]->algorithm().name, expected_seconds(estimates[i], plan_.threads)});
     }
     time_.emplace(std::move(expected), plan_.jobs);
     shares_.assign(todo_.size(), 0);
@@ -162,6 +187,7 @@ class Work {
       run.existing = how_to_begin(run.out, cell);
       run.threads = plan_.threads;
       run.datasets = &datasets_;
+      run.keep_not_applicable = true;  // a cell has one algorithm, so that is all that it can tell
       run.observer.started = [&](const std::string&, int finished, int rounds) {
         moved(place, finished, rounds, true);
       };
@@ -204,9 +230,9 @@ class Work {
     } else {
       folder_.forget_failure(cell.key);
     }
-    if (outcome.state == CellState::done) {
+    if (outcome.state == CellState::done && why_not_applicable(outcome.result).empty()) {
       time_->finished(place, outcome.seconds, 1 - first_shares_[place]);
-    } else if (outcome.state == CellState::failed) {
+    } else if (outcome.state != CellState::interrupted) {
       time_->dropped(place);
     }
     shares_[place] = outcome.state == CellState::interrupted ? shares_[place] : 1;
@@ -233,6 +259,7 @@ class Work {
     now.share = share / static_cast<double>(now.cells);
     for (const CellOutcome& outcome : outcomes_) {
       now.done += outcome.state == CellState::done ? 1 : 0;
+      now.not_applicable += why_not_applicable(outcome.result).empty() ? 0U : 1U;
       now.failed += outcome.state == CellState::failed && outcome.ran ? 1 : 0;
     }
     now.seconds_left = time_->seconds();
@@ -264,6 +291,29 @@ std::string kind_of(const SweepCell& cell) {
   return to_toml(settings);
 }
 
+/// Why a cell's algorithm has no meaning there; empty where it has one, or where it cannot even be asked.
+std::string refusal_of_algorithm(const Experiment& experiment, SharedDatasets& datasets) {
+  try {
+    const std::unique_ptr<Federation> federation = make_federation(experiment, &datasets);
+    const ModelSpec model = experiment.model(federation->shape(), federation->classes());
+    return check_each_algorithm(experiment, model, federation->multi_label()).front().not_applicable.value_or("");
+  } catch (const Error&) {
+    return "";  // something else is in the way, and the caller has its message
+  }
+}
+
+CellEstimate estimate_cell(const SweepCell& cell, SharedDatasets& datasets, StepTimes& step_times) {
+  try {
+    const RunEstimate estimate = estimate_run(cell.experiment, /*threads=*/1, &datasets, &step_times);
+    return {estimate.seconds, estimate.memory_bytes};
+  } catch (const Error& error) {
+    // That the algorithm has no meaning there is a result; whatever else is unsupported keeps the cell from one.
+    const std::string reason =
+        error.code() == ErrorCode::unsupported ? refusal_of_algorithm(cell.experiment, datasets) : "";
+    return {.problem = reason.empty() ? error.what() : "", .not_applicable = reason};
+  }
+}
+
 }  // namespace
 
 std::vector<CellEstimate> estimate_cells(std::span<const SweepCell* const> cells, SharedDatasets& datasets,
@@ -275,12 +325,7 @@ std::vector<CellEstimate> estimate_cells(std::span<const SweepCell* const> cells
     require(!stop.load(), ErrorCode::interrupted, "interrupted");
     const auto [found, is_new] = known.try_emplace(kind_of(*cell));
     if (is_new) {
-      try {
-        const RunEstimate estimate = estimate_run(cell->experiment, /*threads=*/1, &datasets, &step_times);
-        found->second = {estimate.seconds, estimate.memory_bytes};
-      } catch (const Error& error) {
-        found->second.problem = error.what();
-      }
+      found->second = estimate_cell(*cell, datasets, step_times);
     }
     estimates.push_back(found->second);
   }

@@ -57,9 +57,10 @@ class NotApplicable : public testing::Test {
     }
     return read_experiment(parse_settings(text, "my.toml"));
   }
-  std::vector<ResultRecord> run(const std::vector<std::string>& algorithms) const {
+  std::vector<ResultRecord> run(const std::vector<std::string>& algorithms, bool keep = false) const {
     RunOptions options;
     options.out = scratch.path() / "run";
+    options.keep_not_applicable = keep;
     const std::atomic<bool> never = false;
     return run_experiment(experiment(algorithms), options, never);
   }
@@ -87,6 +88,25 @@ TEST_F(NotApplicable, IsTheErrorOfARunWithNothingElse) {
   expect_error(ErrorCode::unsupported, "[nowhere] has no meaning here",
                [&] { return run({"name = 'nowhere'"}).size(); });
   EXPECT_FALSE(std::filesystem::exists(scratch.path() / "run"));
+}
+
+TEST_F(NotApplicable, IsTheResultOfARunThatKeepsIt) {
+  const std::vector<ResultRecord> results = run({"name = 'nowhere'"}, /*keep=*/true);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].not_applicable, "[nowhere] has no meaning here");
+  const std::filesystem::path folder = scratch.path() / "run";
+  const auto json = nlohmann::json::parse(read_text(folder / "summary.json"))["results"];
+  ASSERT_EQ(json.size(), 1U);
+  EXPECT_EQ(json[0]["not_applicable"], "[nowhere] has no meaning here");
+  EXPECT_TRUE(json[0]["accuracy"].is_null());
+  ASSERT_TRUE(run_times(folder));
+  EXPECT_TRUE(run_times(folder)->ended);
+  EXPECT_NE(read_text(folder / "report.html").find("N/A"), std::string::npos);
+}
+
+TEST_F(NotApplicable, IsTheErrorOfAnEstimateWithNothingElse) {
+  expect_error(ErrorCode::unsupported, "no algorithm of this run is applicable: [nowhere] has no meaning here",
+               [&] { return estimate_run(experiment({"name = 'nowhere'"}), 1).seconds; });
 }
 
 TEST_F(NotApplicable, CostsNothingInAnEstimate) {

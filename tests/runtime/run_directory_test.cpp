@@ -67,6 +67,33 @@ TEST_F(RunDirectoryTest, OverwriteRemovesTheOldRunAndNothingElse) {
   EXPECT_EQ(read_experiment(load_settings(out / "config.toml")).scenario.clients, 7);
 }
 
+TEST_F(RunDirectoryTest, TellsWhetherARunIsLost) {
+  EXPECT_FALSE(damage_of_run(out)) << "nothing is there";
+  make(Existing::refuse);
+  EXPECT_FALSE(damage_of_run(out));
+  const std::string manifest = read_text(out / "manifest.json");
+  fs::resize_file(out / "manifest.json", manifest.size() / 2);
+  EXPECT_EQ(damage_of_run(out), (out / "manifest.json").string() + ": must be a JSON object");
+  std::string later = manifest;
+  const std::string schema = "\"schema\": 1";
+  ASSERT_NE(later.find(schema), std::string::npos);
+  write_file_atomically(out / "manifest.json", later.replace(later.find(schema), schema.size(), "\"schema\": 2"));
+  EXPECT_FALSE(damage_of_run(out)) << "a later version can read it";
+  write_file_atomically(out / "manifest.json", manifest);
+  std::ofstream(out / "config.toml") << "[scenario\n";
+  ASSERT_TRUE(damage_of_run(out));
+  EXPECT_TRUE(damage_of_run(out)->starts_with((out / "config.toml").string())) << *damage_of_run(out);
+  EXPECT_NE(damage_of_run(out)->find("not valid TOML"), std::string::npos);
+}
+
+TEST_F(RunDirectoryTest, NamesWhatNoRunWrites) {
+  make(Existing::refuse);
+  std::ofstream(out / ".summary.json.1-1.unfinished") << "{";
+  EXPECT_FALSE(foreign_file(out));
+  std::ofstream(out / "notes.txt") << "mine";
+  EXPECT_EQ(foreign_file(out), "notes.txt");
+}
+
 TEST_F(RunDirectoryTest, NeverTouchesAFolderThatIsNoRun) {
   fs::create_directories(out);
   std::ofstream(out / "thesis.tex") << "years";

@@ -114,6 +114,17 @@ TEST_F(Cells, TheCommandLineHasTheLastWord) {
   EXPECT_EQ(grid.cells[1].experiment.scenario.clients, 4);
 }
 
+TEST_F(Cells, SeedsOfTheCommandLineAreLeftToSeeds) {
+  for (const char* text : {"[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\n", "[sweep]\nbase = 'base.toml'\n"}) {
+    for (const char* assignment : {"scenario.seed=7", " scenario.seed = 7"}) {
+      for (const std::vector<std::int64_t>& seeds : {std::vector<std::int64_t>{}, std::vector<std::int64_t>{5}}) {
+        EXPECT_TRUE(holds(refusal(text, {.seeds = seeds, .algorithms = {}, .overrides = {assignment}}),
+                          "--set scenario.seed must be left to --seeds (with make reproduce to SEEDS), got 7"));
+      }
+    }
+  }
+}
+
 TEST_F(Cells, KeysAreTheHashOfTheResolvedConfig) {
   const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
   const SweepCell& cell = grid.cells[1];

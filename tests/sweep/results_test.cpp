@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "feroma/report/figures.h"
+#include "feroma/report/study.h"
 #include "store/sqlite.h"
 #include "tests/sweep/table_sweep.h"
 
@@ -86,6 +88,33 @@ TEST_F(Results, CanBeMadeAnewFromTheFolders) {
   EXPECT_EQ(ask("SELECT * FROM cells ORDER BY cell"), rows);
   EXPECT_EQ(ask("SELECT * FROM settings ORDER BY cell, name"), settings);
   EXPECT_EQ(ask("SELECT * FROM cells WHERE status = 'failed' AND reason LIKE '%scenario.clients%'").size(), 2U);
+}
+
+TEST_F(Results, SayWhyACellHasNoFigures) {
+  const Sweep grid =
+      sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n[axes]\nprivacy.mode = ['gaussian', 'off']\n");
+  run(grid);
+  const std::vector<json> rows = ask("SELECT * FROM cells ORDER BY privacy_mode");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].at("status"), "done");
+  EXPECT_TRUE(rows[0].at("reason").is_null()) << "it did not fail";
+  EXPECT_TRUE(rows[0].at("accuracy").is_null());
+  EXPECT_TRUE(holds(rows[0].at("not_applicable").dump(), "privacy.mode gaussian does not allow"));
+  EXPECT_TRUE(rows[1].at("not_applicable").is_null());
+  EXPECT_TRUE(rows[1].at("accuracy").is_number());
+  fs::remove(database());
+  run(grid);
+  EXPECT_EQ(ask("SELECT * FROM cells ORDER BY privacy_mode"), rows) << "made anew from the folders";
+}
+
+TEST_F(Results, OfACellWithoutFiguresAreInTheReport) {
+  run(sweep("[sweep]\nbase = 'base.toml'\n[axes]\nprivacy.mode = ['gaussian', 'off']\n"));
+  const std::vector<fs::path> folders{out()};
+  const std::vector<PublishedFigure> published = published_figures();
+  const Study study = make_study(find_runs(folders, /*keep_going=*/false), {}, published);
+  EXPECT_TRUE(holds(study_text(study, /*colour=*/false), "N/A"));
+  const std::string page = study_html(study, published, drawn_runs(study, /*most=*/4), "page");
+  EXPECT_TRUE(holds(page, "privacy.mode gaussian does not allow"));
 }
 
 TEST_F(Results, ForgetWhatTheFolderHasNoLonger) {

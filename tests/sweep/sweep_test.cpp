@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <mutex>
 
 #include "tests/sweep/table_sweep.h"
@@ -27,6 +28,21 @@ class RunSweep : public test::TableSweep {
     SweepOptions options;
     options.resume = true;
     return options;
+  }
+  /// Damages a finished cell and expects that it comes out as before, while the other one is left alone.
+  void expect_begun_again(const std::function<void(const fs::path&)>& damage) const {
+    const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
+    run(grid);
+    const std::map<std::string, std::string> whole = bits(grid, out());
+    const fs::path cell = cell_folder(out(), grid.cells[0].key);
+    std::ofstream(cell / "models" / "left.over") << "of the damaged run";
+    damage(cell);
+    EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_config, [&] { run(grid); }), "1 of the 2 cells"));
+    const std::vector<CellOutcome> outcomes = run(grid, resumed());
+    EXPECT_EQ(outcomes[0].state, CellState::done) << outcomes[0].reason;
+    EXPECT_EQ(count_run(outcomes), 1U);
+    EXPECT_EQ(bits(grid, out()), whole);
+    EXPECT_EQ(count_run(run(grid)), 0U) << "it is whole again";
   }
   /// Everything that a cell tells, but times and memory.
   [[nodiscard]] std::map<std::string, std::string> bits(const Sweep& grid, const fs::path& where) const {
@@ -138,15 +154,121 @@ TEST_F(RunSweep, AnInterruptedCellWhoseDataMovedBeginsAnew) {
   EXPECT_EQ(read_text(cell_folder(out(), begun.key) / "config.toml"), moved.cells[0].config);
 }
 
-TEST_F(RunSweep, ADamagedCellIsMadeAnewOrNamed) {
-  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
+TEST_F(RunSweep, ACellWithoutItsSummaryIsFinishedFromItsCheckpoint) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n");
   run(grid);
-  std::ofstream(cell_folder(out(), grid.cells[0].key) / "summary.json") << "{";
-  std::ofstream(cell_folder(out(), grid.cells[1].key) / "config.toml", std::ios::app) << "mu = 7\n";
+  const fs::path cell = cell_folder(out(), grid.cells[0].key);
+  std::ofstream(cell / "summary.json") << "{";
+  std::ofstream(cell / "models" / "left.over") << "of the same run";
   refusal_of(ErrorCode::invalid_config, [&] { run(grid); });
+  EXPECT_EQ(run(grid, resumed())[0].state, CellState::done);
+  EXPECT_TRUE(fs::exists(cell / "models" / "left.over")) << "its checkpoint has everything";
+}
+
+TEST_F(RunSweep, ACellWithATruncatedManifestIsBegunAgain) {
+  expect_begun_again([](const fs::path& cell) { fs::resize_file(cell / "manifest.json", 40); });
+}
+
+TEST_F(RunSweep, ACellWithAnEmptyConfigIsBegunAgain) {
+  expect_begun_again([](const fs::path& cell) { fs::resize_file(cell / "config.toml", 0); });
+}
+
+TEST_F(RunSweep, ACellWhoseConfigIsNoTomlIsBegunAgain) {
+  expect_begun_again([](const fs::path& cell) { std::ofstream(cell / "config.toml") << "[scenario\n"; });
+}
+
+TEST_F(RunSweep, ACellWithTheConfigOfAnotherIsBegunAgain) {
+  expect_begun_again([](const fs::path& cell) { std::ofstream(cell / "config.toml", std::ios::app) << "mu = 7\n"; });
+}
+
+TEST_F(RunSweep, ACellOfALaterVersionIsNotRemoved) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n");
+  run(grid);
+  const fs::path cell = cell_folder(out(), grid.cells[0].key);
+  const std::string summary = read_text(cell / "summary.json");
+  std::string manifest = read_text(cell / "manifest.json");
+  const std::string schema = "\"schema\": 1";
+  ASSERT_NE(manifest.find(schema), std::string::npos);
+  manifest.replace(manifest.find(schema), schema.size(), "\"schema\": 2");
+  write_file_atomically(cell / "manifest.json", manifest);
   const std::vector<CellOutcome> outcomes = run(grid, resumed());
-  EXPECT_EQ(outcomes[0].state, CellState::done) << "its checkpoint has everything";
-  EXPECT_EQ(outcomes[1].state, CellState::failed) << "it is another cell now";
+  EXPECT_EQ(outcomes[0].state, CellState::failed);
+  EXPECT_TRUE(holds(outcomes[0].reason, "schema 2 is newer"));
+  EXPECT_EQ(read_text(cell / "summary.json"), summary);
+}
+
+TEST_F(RunSweep, AFolderOfSomethingElseIsRefusedByName) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
+  const fs::path thesis = cell_folder(out(), grid.cells[0].key);
+  const fs::path site = cell_folder(out(), grid.cells[1].key);
+  // The names of the second are those of a run, but for one.
+  const std::map<fs::path, std::string> files{{thesis / "thesis.tex", "years"},
+                                              {site / "config.toml", "title = 'my site'\n"},
+                                              {site / "manifest.json", "{\"name\": \"my site\"}"},
+                                              {site / "index.html", "<p>hello</p>"}};
+  for (const auto& [file, text] : files) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  const std::vector<CellOutcome> outcomes = run(grid, resumed());
+  EXPECT_EQ(count(outcomes, CellState::failed), 2U);
+  EXPECT_TRUE(holds(outcomes[0].reason, thesis.string() + ": must be a new or empty folder or an earlier run"));
+  EXPECT_TRUE(holds(outcomes[1].reason, site.string() + ": must hold nothing but a run to be begun again, and it holds "
+                                                        "index.html"));
+  for (const auto& [file, text] : files) {
+    EXPECT_EQ(read_text(file), text) << file;
+  }
+}
+
+TEST_F(RunSweep, ACellWhoseAlgorithmIsNotApplicableIsDone) {
+  // Its clients tell exact counts, which no guarded mode allows.
+  const Sweep grid =
+      sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n[axes]\nprivacy.mode = ['gaussian', 'off']\n");
+  std::vector<SweepProgress> seen;
+  SweepOptions options;
+  options.jobs = 1;
+  options.observer.finished = [&](const SweepCell&, const CellOutcome&, const SweepProgress& progress) {
+    seen.push_back(progress);
+  };
+  const std::vector<CellOutcome> outcomes = run(grid, options);
+  EXPECT_EQ(outcomes[0].state, CellState::done) << outcomes[0].reason;
+  EXPECT_TRUE(holds(why_not_applicable(outcomes[0].result), "privacy.mode gaussian does not allow"));
+  EXPECT_EQ(outcomes[1].state, CellState::done);
+  EXPECT_EQ(why_not_applicable(outcomes[1].result), "");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].not_applicable, 1U);
+  EXPECT_GT(*seen[0].seconds_left, 0) << "the other cell is still to do";
+  EXPECT_EQ(seen[1].done, 2U);
+  EXPECT_EQ(seen[1].not_applicable, 1U);
+  EXPECT_EQ(seen[1].failed, 0U);
+}
+
+TEST_F(RunSweep, WhatIsNotApplicableIsKeptAndNotTriedAgain) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n[axes]\nprivacy.mode = 'gaussian'\n");
+  const std::string& key = grid.cells[0].key;
+  run(grid);
+  const nlohmann::json result = figures(cell_folder(out(), key))["results"].at(0);
+  EXPECT_TRUE(holds(result["not_applicable"].get<std::string>(), "privacy.mode gaussian does not allow"));
+  EXPECT_TRUE(result["accuracy"].is_null());
+  EXPECT_EQ(result["label"], "fedavg");
+  EXPECT_FALSE(fs::exists(out() / "cells" / (key + ".failed.toml")));
+  const std::vector<CellOutcome> again = run(grid);
+  EXPECT_EQ(count_run(again), 0U);
+  EXPECT_EQ(why_not_applicable(again[0].result), result["not_applicable"].get<std::string>());
+  EXPECT_EQ(count_run(run(grid, resumed())), 0U);
+}
+
+TEST_F(RunSweep, DataCanMakeAnAlgorithmNotApplicable) {
+  write("table/dataset.toml", "[dataset]\nkind = \"csv\"\nfile = \"rows.csv\"\nlabel_column = \"y, z\"\n");
+  std::string rows = "x,y,z\n";
+  for (int i = 0; i < 120; ++i) {
+    rows += fmt::format("{},{},{}\n", i % 7, i % 7 < 3 ? 0 : 1, i % 2);
+  }
+  write("table/rows.csv", rows);
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n[[algorithm]]\nname = 'atp'\n");
+  const CellOutcome outcome = run(grid).at(0);
+  EXPECT_EQ(outcome.state, CellState::done) << outcome.reason;
+  EXPECT_TRUE(holds(why_not_applicable(outcome.result), "got multi-label data"));
 }
 
 TEST_F(RunSweep, CellsOfSeveralInstructionSetsDoNotMeet) {
@@ -212,6 +334,25 @@ TEST_F(RunSweep, EstimatesAreMadeOncePerKindAndNameWhatCannotRun) {
   EXPECT_TRUE(holds(estimates[1].problem, "scenario.clients"));
   stop_ = true;
   refusal_of(ErrorCode::interrupted, [&] { static_cast<void>(estimate_cells(cells, datasets, stop_)); });
+}
+
+TEST_F(RunSweep, AnEstimateTellsWhatIsNotApplicableFromWhatCannotRun) {
+  // Two numbers to a row are no picture that could be turned.
+  std::string rows = "x,w,y\n";
+  for (int i = 0; i < 120; ++i) {
+    rows += fmt::format("{},{},{}\n", i % 7, i % 3, i % 7 < 3 ? 0 : 1);
+  }
+  write("table/rows.csv", rows);
+  const Sweep grid = sweep(
+      "[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n[[variant]]\nprivacy.mode = 'gaussian'\n"
+      "[[variant]]\nscenario.shift = 'covariate'\n");
+  SharedDatasets datasets;
+  const std::vector<CellEstimate> estimates =
+      estimate_cells(std::vector{&grid.cells[0], &grid.cells[1]}, datasets, stop_);
+  EXPECT_TRUE(holds(estimates[0].not_applicable, "privacy.mode gaussian does not allow"));
+  EXPECT_EQ(estimates[0].problem, "");
+  EXPECT_TRUE(holds(estimates[1].problem, "needs square pictures")) << "and so any algorithm";
+  EXPECT_EQ(estimates[1].not_applicable, "");
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ struct RunOptions {
   std::optional<std::uint64_t> task_order_seed = {};
   /// Where several runs of one process keep their data; null reads the files.
   SharedDatasets* datasets = nullptr;
+  /// What becomes of a run none of whose algorithms is applicable: a run with the reasons for results, or an
+  /// `unsupported` error before anything is written.
+  bool keep_not_applicable = false;
 };
 
 /// Runs every algorithm of the experiment and writes the run directory; `stop` becoming true ends it with `interrupted`
@@ -56,8 +59,10 @@ struct AlgorithmCheck {
   int extra_rounds = 0;                       ///< after the scheduled ones
 };
 
-/// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins. If
-/// none of them is applicable, that is an `unsupported` error.
+/// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins.
+[[nodiscard]] std::vector<AlgorithmCheck> check_each_algorithm(const Experiment& experiment, const ModelSpec& model,
+                                                               bool multi_label);
+/// The same; if none of them is applicable, that is an `unsupported` error.
 [[nodiscard]] std::vector<AlgorithmCheck> check_algorithms(const Experiment& experiment, const ModelSpec& model,
                                                            bool multi_label);
 

@@ -31,7 +31,7 @@ struct Sweep {
 struct SweepChanges {
   std::vector<std::int64_t> seeds;      ///< in the place of the file's
   std::vector<std::string> algorithms;  ///< labels in the place of the file's; "all" is every one
-  std::vector<std::string> overrides;   ///< key=value, in every cell, over whatever the grid says
+  std::vector<std::string> overrides;   ///< key=value, in every cell, over whatever the grid says; no scenario.seed
 };
 
 /// Reads a sweep file and makes its cells; all mistakes, in it and in the cells, are reported in one invalid_config

@@ -20,7 +20,7 @@ enum class CellState {
   pending,      ///< nothing is there
   interrupted,  ///< a run that did not finish; it can go on
   failed,       ///< it ended with an error, which is kept
-  done,
+  done,         ///< it has its result, which may be that its algorithm is not applicable
 };
 constexpr auto enum_names(CellState) {
   using enum CellState;
@@ -38,11 +38,14 @@ struct CellRecord {
   std::optional<ResultRecord> result = {};  ///< of a finished cell
 };
 
+/// Why the algorithm of a finished cell has no meaning there; empty where it has one, or where there is no result yet.
+[[nodiscard]] std::string why_not_applicable(const std::optional<ResultRecord>& result);
+
 /// Where a cell's run directory lies in a sweep's folder.
 [[nodiscard]] std::filesystem::path cell_folder(const std::filesystem::path& out, const std::string& key);
 /// What is there of a cell; looks only.
 [[nodiscard]] CellRecord read_cell(const std::filesystem::path& out, const std::string& key);
-/// The same; a damaged cell has failed, and the damage is the reason: it is tried again like any other.
+/// The same; a damaged cell has failed, and the damage is the reason: it is tried again like any other that failed.
 [[nodiscard]] CellRecord look_at_cell(const std::filesystem::path& out, const std::string& key);
 /// Every cell in the folder, by key. What is no cell, or not the one that its name says, is left out with a warning.
 [[nodiscard]] std::vector<CellRecord> read_cells(const std::filesystem::path& out);

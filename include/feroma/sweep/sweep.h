@@ -17,7 +17,8 @@ namespace feroma {
 struct CellEstimate {
   double seconds = 0;  ///< on one thread, training only
   std::int64_t memory_bytes = 0;
-  std::string problem = {};  ///< why it cannot run, where that is known before; the figures are 0 then
+  std::string problem = {};         ///< why it cannot run, where that is known before; the figures are 0 then
+  std::string not_applicable = {};  ///< why its algorithm has no meaning there: a result that takes no time
 };
 
 /// Estimates the cells one after the other; those that differ by the seed alone once. `stop` ends it early with
@@ -40,7 +41,8 @@ struct CellOutcome {
 /// How far a sweep is.
 struct SweepProgress {
   std::size_t cells = 0;
-  std::size_t done = 0;  ///< those of earlier calls included
+  std::size_t done = 0;            ///< those of earlier calls included
+  std::size_t not_applicable = 0;  ///< of those done, the ones whose algorithm has no meaning there
   std::size_t failed = 0;
   std::size_t running = 0;
   double share = 0;  ///< of the cells, those under way counted by their rounds
@@ -65,8 +67,10 @@ struct SweepOptions {
 
 /**
  * Runs every cell of the sweep that the folder does not have yet, several at once, and keeps `results.db` up to date. A
- * cell that fails is noted with its reason and the others go on. `stop` becoming true saves the cells under way and
- * returns; they are `interrupted` then. One outcome per cell, in order; results depend neither on jobs nor on threads.
+ * cell that fails is noted with its reason and the others go on; one whose algorithm is not applicable is done, with
+ * that for its result. What is left of a damaged cell is removed and the cell begun again. `stop` becoming true saves
+ * the cells under way and returns; they are `interrupted` then. One outcome per cell, in order; results depend neither
+ * on jobs nor on threads.
  */
 [[nodiscard]] std::vector<CellOutcome> run_sweep(const Sweep& sweep, const SweepOptions& options,
                                                  const std::atomic<bool>& stop);
