@@ -1,5 +1,5 @@
-// Every sweep of the reproduction suite that goes by the name of a published table fills the cells of that table that
-// it has data and methods for. Nothing is trained: results are made up.
+// Every sweep of the reproduction suite that goes by the name of a published table has all of that table's methods and,
+// run with all of them, fills every cell that it has data for. Nothing is trained: results are made up.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,38 +34,22 @@ RunSet finished(const Sweep& sweep) {
   return set;
 }
 
-/// What the sweep ran: datasets and algorithms.
-struct Scope {
-  std::set<std::string> datasets;
-  std::set<std::string> algorithms;
-};
+/// Datasets of main_table_1 that no sweep has: they need larger models, or are not free. No published method is left
+/// out: all twelve are ours too.
+const std::set<std::string> kDatasetsLeftOut{"CIFAR-100", "CheXpert", "Office-Home"};
 
-Scope scope_of(const Sweep& sweep) {
-  Scope scope;
-  for (const SweepCell& cell : sweep.cells) {
-    scope.datasets.insert(cell.experiment.scenario.dataset);
-    scope.algorithms.insert(cell.algorithm().name);
-  }
-  return scope;
-}
-
-/// Figures of the table that the sweep is about; each cell of them must have a result.
+/// Every figure of the table must have a result of the sweep with all of its algorithms; how many figures those are.
 std::size_t expect_filled(const std::string& table, const Sweep& sweep) {
   const RunSet set = finished(sweep);
   std::vector<std::string> notes;
   const std::vector<OurResult> results = results_of(set, notes);
-  const Scope scope = scope_of(sweep);
   std::size_t figures = 0;
   for (const PublishedFigure& figure : published_figures()) {
-    if (figure.table != table || !scope.datasets.contains(std::string(detail::our_dataset(figure.dataset)))) {
-      continue;
-    }
-    const std::vector<detail::PaperCell> cells = detail::cells_of(figure);
-    if (!scope.algorithms.contains(cells.front().algorithm)) {
+    if (figure.table != table || kDatasetsLeftOut.contains(figure.dataset)) {
       continue;
     }
     ++figures;
-    for (const detail::PaperCell& cell : cells) {
+    for (const detail::PaperCell& cell : detail::cells_of(figure)) {
       EXPECT_TRUE(std::any_of(results.begin(), results.end(),
                               [&](const OurResult& result) {
                                 return cell.met_by(set.runs[result.run], result) && !cell.is_variant(result) &&
@@ -76,6 +60,15 @@ std::size_t expect_filled(const std::string& table, const Sweep& sweep) {
     }
   }
   return figures;
+}
+
+/// The preset whose implementation made the published figures is among the algorithms; in the tables of privacy the one
+/// with the equations as printed, to which the published noise belongs.
+void expect_published_implementation(const std::string& table, const Sweep& sweep) {
+  const std::string label = table.starts_with("dp_") ? "feroma-paper" : "feroma-reference";
+  EXPECT_TRUE(std::any_of(sweep.cells.begin(), sweep.cells.end(),
+                          [&](const SweepCell& cell) { return cell.algorithm().label == label; }))
+      << table << ": " << label;
 }
 
 TEST(PaperSweeps, FillTheTablesThatTheyAreNamedAfter) {
@@ -90,7 +83,9 @@ TEST(PaperSweeps, FillTheTablesThatTheyAreNamedAfter) {
     const std::string name = entry.path().stem().string();
     if (tables.contains(name)) {
       ++named;
-      EXPECT_GT(expect_filled(name, read_sweep(entry.path())), 0U) << name;
+      const Sweep sweep = read_sweep(entry.path(), {.seeds = {}, .algorithms = {"all"}, .overrides = {}});
+      EXPECT_GT(expect_filled(name, sweep), 0U) << name;
+      expect_published_implementation(name, sweep);
     }
   }
   EXPECT_EQ(named, 39U) << "all that small data and LeNet-5 allow";

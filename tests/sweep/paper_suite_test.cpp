@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "feroma/partition/pool.h"
 #include "feroma/sweep/cells.h"
 
 namespace feroma {
@@ -89,8 +90,8 @@ TEST(PaperSuite, HasAsManyCellsAsTheTables) {
   EXPECT_EQ(cells_of("3x1_table"), 4U * 3 * 3 * 4);
   EXPECT_EQ(cells_of("dft_py"), 3U * 3 * 4);
   EXPECT_EQ(cells_of("cola_px"), 3U * 3 * 4);
-  EXPECT_EQ(cells_of("uci_har"), 5U * 3);
-  EXPECT_EQ(cells_of("unseen"), 6U * 3 * 4);
+  EXPECT_EQ(cells_of("uci_har"), 5U * 4);
+  EXPECT_EQ(cells_of("unseen"), 6U * 3 * 5);
   EXPECT_EQ(cells_of("warmup_length"), 4U * 4 * 2);
   EXPECT_EQ(cells_of("reb_2_100"), 3U);
   EXPECT_EQ(cells_of("reb_2_200"), 3U);
@@ -111,6 +112,9 @@ TEST(PaperSuite, TheTablesOfADatasetShareTheirCells) {
     const bool seen = cell.experiment.scenario.unseen_rate == 0 && cell.algorithm().label != "feroma-closed";
     EXPECT_EQ(keys.contains(cell.key), seen) << cell.point;
   }
+  for (const SweepCell& cell : sweep_of("n_client_all").cells) {
+    EXPECT_EQ(keys.contains(cell.key), cell.experiment.scenario.clients == 20) << cell.point;
+  }
 }
 
 TEST(PaperSuite, DistancesOnDigitsShareTheCellsOfTheMainTables) {
@@ -127,16 +131,46 @@ TEST(PaperSuite, DistancesOnDigitsShareTheCellsOfTheMainTables) {
   }
 }
 
-TEST(PaperSuite, NoWorkIsDoneTwiceUnderAnotherLabel) {
-  std::map<std::string, std::string> labels;
+/// What a cell computes: its settings without its label, and without what makes no difference to its data.
+Settings work_of(const SweepCell& cell) {
+  const ScenarioOptions& scenario = cell.experiment.scenario;
+  const auto clients = static_cast<std::size_t>(scenario.clients);
+  const auto stages = static_cast<std::size_t>(scenario.drifts);
+  Settings settings = cell.experiment.resolved();
+  settings.erase("algorithm.0.label");
+  // Rules that repeat samples alike are one; so it is up to 20 clients with the paper's text and its code.
+  const std::size_t share = kSizes.at(scenario.dataset).train / clients;
+  const std::size_t rows = scaled_count(share, stages, clients, scale_rule(scenario));
+  settings["scenario.scale_rule"] = {static_cast<std::int64_t>(rows), ""};
+  if (scenario.unseen_rate == 0) {
+    settings.erase("scenario.unseen_from");
+  }
+  return settings;
+}
+
+TEST(PaperSuite, NoWorkIsDoneTwiceUnderAnotherName) {
+  std::map<std::string, std::string> names;
   for (const fs::path& file : suite()) {
     for (const SweepCell& cell : read_sweep(file, {.seeds = {}, .algorithms = {"all"}, .overrides = {}}).cells) {
-      Settings settings = cell.experiment.resolved();
-      settings.erase("algorithm.0.label");
-      const auto [found, is_new] = labels.emplace(cell_hash(settings), cell.algorithm().label);
-      EXPECT_EQ(found->second, cell.algorithm().label) << file << " " << cell.point;
+      const std::string name = fmt::format("{} {}", cell.algorithm().label, cell.key);
+      const auto [found, is_new] = names.emplace(cell_hash(work_of(cell)), name);
+      EXPECT_EQ(found->second, name) << file << " " << cell.point;
     }
   }
+}
+
+TEST(PaperSuite, SeesThatScaleRulesGiveTheSameDataToTwentyClients) {
+  const auto work = [](int clients, const std::string& rule) {
+    const std::vector<std::string> overrides{fmt::format("scenario.clients={}", clients),
+                                             "scenario.scale_rule=" + rule};
+    const SweepChanges changes{.seeds = {}, .algorithms = {"fedavg"}, .overrides = overrides};
+    return cell_hash(work_of(read_sweep(kSweeps / "reb_1.toml", changes).cells.at(0)));
+  };
+  for (const int clients : {10, 20}) {
+    EXPECT_EQ(work(clients, "auto"), work(clients, "paper")) << clients;
+    EXPECT_NE(work(clients, "auto"), work(clients, "none")) << clients;
+  }
+  EXPECT_NE(work(50, "auto"), work(50, "paper"));
 }
 
 TEST(PaperSuite, VariesWhatItsTablesVary) {
