@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -33,16 +34,23 @@ bool has_paper_inputs(const CostModel& model, const RunEntry& run) {
   return tinted || model.dataset != "mnist";
 }
 
-/// What every label sent and received whose runs fit. Variants of a preset and noised profiles have other sizes.
+/// The paper's methods of the table, and ours.
+constexpr std::array<std::pair<const char*, const char*>, 2> kMethods{{{"FedAvg", "fedavg"}, {"Feroma", "feroma"}}};
+
+/// Whether a run can be measured for a model of the table. Variants of a preset and noised profiles have other sizes.
+bool fits(const CostModel& model, const RunEntry& run, const OurResult& result) {
+  return !result.result.not_applicable && result.altered.empty() && !model.model.empty() &&
+         text_of(run, "training.model") == model.model && text_of(run, "scenario.dataset") == model.dataset &&
+         privacy_mode(run) == "off" && has_paper_inputs(model, run);
+}
+
+/// What every label sent and received whose runs fit.
 std::map<std::string, Traffic> measured(const CostModel& model, const std::string& algorithm, const RunSet& set,
                                         const std::vector<OurResult>& results) {
   std::map<std::string, Traffic> traffic;
   for (const OurResult& result : results) {
     const RunEntry& run = set.runs[result.run];
-    if (result.result.algorithm == algorithm && !result.result.not_applicable && result.altered.empty() &&
-        !model.model.empty() && text_of(run, "training.model") == model.model &&
-        text_of(run, "scenario.dataset") == model.dataset && privacy_mode(run) == "off" &&
-        has_paper_inputs(model, run)) {
+    if (result.result.algorithm == algorithm && fits(model, run, result)) {
       Seeds& seeds = traffic[result.label][result.setting];
       seeds.run = &run;
       seeds.up.push_back(result.result.bytes_up_per_client_round / kKilo);
@@ -112,6 +120,13 @@ const std::vector<CostModel>& cost_models() {
   return kModels;
 }
 
+bool is_in_cost_table(const RunEntry& run, const OurResult& result) {
+  const bool is_published = std::any_of(kMethods.begin(), kMethods.end(),
+                                        [&](const auto& method) { return method.second == result.result.algorithm; });
+  return is_published && std::any_of(cost_models().begin(), cost_models().end(),
+                                     [&](const CostModel& model) { return fits(model, run, result); });
+}
+
 void fill_cost_table(const std::vector<PublishedFigure>& published, const RunSet& set,
                      const std::vector<OurResult>& results, PaperTable& table) {
   table.columns = {{"kB up, measured", false, 2},
@@ -119,8 +134,7 @@ void fill_cost_table(const std::vector<PublishedFigure>& published, const RunSet
                    {"kB, analytic", false, 2},
                    {"s at 20 MB/s, analytic", false, 4}};
   for (const CostModel& model : cost_models()) {
-    for (const auto& [method, algorithm] :
-         {std::pair<std::string, std::string>{"FedAvg", "fedavg"}, {"Feroma", "feroma"}}) {
+    for (const auto& [method, algorithm] : kMethods) {
       const std::map<std::string, Traffic> labels = measured(model, algorithm, set, results);
       for (const auto& [label, traffic] : labels) {
         table.rows.push_back(row_of(model, method, label, published, traffic));

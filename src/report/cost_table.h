@@ -31,6 +31,9 @@ struct CostModel {
   return kEmbedding + 12 * (kAttention + kMlp + 2 * kNorm) + kNorm + kWidth * classes + classes;
 }
 
+/// Whether a result is one of those that the table measures.
+[[nodiscard]] bool is_in_cost_table(const RunEntry& run, const OurResult& result);
+
 /// Measured bytes of our runs and those computed from parameter counts, beside what the paper states.
 void fill_cost_table(const std::vector<PublishedFigure>& published, const RunSet& set,
                      const std::vector<OurResult>& results, PaperTable& table);

@@ -53,15 +53,25 @@ constexpr std::array<std::string_view, 3> kLevels{"low", "medium", "high"};
 /// Longer names are cut: files have the name of a figure and of an algorithm behind it.
 constexpr std::size_t kLongestName = 80;
 
-GroupRow row_of(const std::string& label, const std::vector<const ResultRecord*>& results) {
+GroupRow row_of(const std::string& label, const std::vector<const OurResult*>& results, const RunSet& set) {
   GroupRow row;
   row.label = label;
   row.seeds = results.size();
-  row.not_applicable = results.front()->not_applicable;
+  row.not_applicable = results.front()->result.not_applicable;
+  std::vector<double> comparable;
+  for (const OurResult* result : results) {
+    const double value = comparable_accuracy(set.runs[result->run], result->result);
+    if (std::isfinite(value)) {
+      comparable.push_back(value);
+    }
+  }
+  if (const std::optional<MeanDeviation> mean = mean_and_deviation(comparable)) {
+    row.comparable = mean->mean;
+  }
   for (const ColumnRule& rule : rules()) {
     std::vector<double> values;
-    for (const ResultRecord* result : results) {
-      const Value value = rule.get(*result);
+    for (const OurResult* result : results) {
+      const Value value = rule.get(result->result);
       if (value && std::isfinite(*value)) {
         values.push_back(*value / rule.column.unit);
       }
@@ -72,10 +82,10 @@ GroupRow row_of(const std::string& label, const std::vector<const ResultRecord*>
 }
 
 void rank(std::vector<GroupRow>& rows) {
-  const auto mean = [](const GroupRow& row) { return row.values[0] ? row.values[0]->mean : -1e300; };
+  const auto mean = [](const GroupRow& row) { return row.comparable.value_or(-1e300); };
   std::stable_sort(rows.begin(), rows.end(), [&](const GroupRow& a, const GroupRow& b) { return mean(a) > mean(b); });
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].values[0]) {
+    if (rows[i].comparable) {
       const bool tied = i > 0 && rows[i - 1].rank && mean(rows[i - 1]) == mean(rows[i]);
       rows[i].rank = tied ? *rows[i - 1].rank : i + 1;
     }
@@ -230,18 +240,18 @@ MeanDeviation in_own_unit(const GroupColumn& column, const MeanDeviation& shown)
 std::vector<ResultGroup> group_results(const RunSet& set, const std::vector<OurResult>& results) {
   std::vector<ResultGroup> groups;
   std::map<std::string, std::size_t> places;
-  std::vector<std::map<std::string, std::vector<const ResultRecord*>>> rows;
+  std::vector<std::map<std::string, std::vector<const OurResult*>>> rows;
   for (const OurResult& result : results) {
     const auto [found, is_new] = places.emplace(result.setting, groups.size());
     if (is_new) {
       groups.push_back({"", "", {}, settings_of(set.runs[result.run].config), result.setting, {}});
       rows.emplace_back();
     }
-    rows[found->second][result.label].push_back(&result.result);
+    rows[found->second][result.label].push_back(&result);
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (const auto& [label, same] : rows[g]) {
-      groups[g].rows.push_back(row_of(label, same));
+      groups[g].rows.push_back(row_of(label, same, set));
     }
     rank(groups[g].rows);
   }

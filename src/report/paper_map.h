@@ -33,7 +33,14 @@ struct Condition {
 };
 
 /// Which of a result's figures stands beside a published one.
-enum class Pick { accuracy, known, few_label, log2_seconds };
+enum class Pick {
+  accuracy,
+  known,
+  few_label,
+  few_label_or_known,  ///< of a method that makes nothing of labels what it has
+  best_round,          ///< of the model with the best validation loss; where there was no validation, of the last one
+  log2_seconds
+};
 [[nodiscard]] std::optional<double> pick(Pick what, const ResultRecord& result);
 
 /// One experiment of ours that a published figure is about.

@@ -212,9 +212,12 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
   bool known = false;
   bool aside = false;
   bool others = false;
+  bool fedavg = false;
   for (const PaperRow& row : table.rows) {
     others = others || row.name == kNotPublished;
     for (const PaperValue& value : row.values) {
+      fedavg = fedavg || (value.ours && value.figure != nullptr && value.figure->method == "FedAvg" &&
+                          value.figure->metric == "accuracy");
       anew = anew || value.printed.has_value();
       aside = aside || !value.comparable;
       known = known || (value.figure != nullptr && !mean && value.figure->variant.empty() &&
@@ -223,6 +226,11 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
   }
   if (mean) {
     add_mean_notes(first, anew, table);
+  }
+  if (fedavg) {
+    table.notes.push_back(
+        "FedAvg: the model of the round with the best validation loss, as the paper's code takes it; all others after "
+        "the last round");
   }
   if (known) {
     table.notes.push_back("P(Y|X): association known on both sides");
@@ -240,8 +248,8 @@ void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
   }
   if (others) {
     table.notes.push_back(
-        "algorithms that are not published are taken as Feroma is: on P(Y|X) by few labels in means over shifts, else "
-        "with the association known");
+        "algorithms that are not published are taken as Feroma is: on P(Y|X) by few labels in means over shifts, or "
+        "where they make nothing of labels, and in other tables, with the association known");
   }
   if (!filler.variants().empty()) {
     table.notes.push_back(
@@ -323,7 +331,13 @@ std::vector<OurResult> results_in_tables(const std::vector<std::string>& names,
   std::set<std::string> settings;
   for (const PublishedFigure& figure : published) {
     const bool wanted = std::find(names.begin(), names.end(), figure.table) != names.end();
-    if (!wanted || detail::layout_of(figure.table).kind != PaperLayout::Kind::cells) {
+    const PaperLayout::Kind kind = detail::layout_of(figure.table).kind;
+    if (wanted && kind == PaperLayout::Kind::cost) {
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        asked[i] = asked[i] || detail::is_in_cost_table(set.runs[results[i].run], results[i]);
+      }
+    }
+    if (!wanted || kind != PaperLayout::Kind::cells) {
       continue;
     }
     std::vector<PaperCell> cells = detail::cells_of(figure);

@@ -120,13 +120,15 @@ std::optional<ProfileMap> profile_map(const AlgorithmRun& algorithm) {
     const auto width = static_cast<std::size_t>(array.shape[1]);
     const std::vector<std::uint32_t> clients = clients_of(algorithm, *record, count);
     length = length == 0 ? width : length;
-    if (clients.empty() || width != length || points.size() + count > kMost) {
+    const std::size_t step = (count + kMost - 1) / kMost;  // of more clients than that, some
+    if (clients.empty() || width != length || points.size() + (count + step - 1) / step > kMost) {
       continue;
     }
     const std::vector<double> values = array.to_doubles();
-    rows.insert(rows.end(), values.begin(), values.end());
-    for (const std::uint32_t client : clients) {
-      points.push_back({0, 0, client, record->round, distribution_of(*record, client)});
+    for (std::size_t r = 0; r < count; r += step) {
+      const auto row = values.begin() + static_cast<std::ptrdiff_t>(r * width);
+      rows.insert(rows.end(), row, row + static_cast<std::ptrdiff_t>(width));
+      points.push_back({0, 0, clients[r], record->round, distribution_of(*record, clients[r])});
     }
   }
   if (points.size() < 3) {

@@ -101,7 +101,7 @@ class Finder {
 };
 
 bool separates(const std::string& key) {
-  return key != "scenario.seed" && key != "scenario.data_dir" && key != "training.simd" &&
+  return key != "scenario.seed" && key != "scenario.data_dir" && key != "training.simd" && key != "privacy.ledger" &&
          !key.starts_with("algorithm.");
 }
 
@@ -205,8 +205,32 @@ const Settings* usual_config(const std::vector<ConfigUse>& all) {
   return tied ? nullptr : uses[0].config;
 }
 
+/// For each key the value that most of the results have; without those of which two are as frequent.
+Settings usual_values(const std::vector<OurResult*>& results) {
+  using Use = std::pair<std::size_t, const Setting*>;
+  std::map<std::string, std::map<std::string, Use>> uses;
+  for (const OurResult* result : results) {
+    for (const auto& [key, setting] : result->algorithm) {
+      Use& use = uses[key].try_emplace(to_string(setting.value), 0, &setting).first->second;
+      use.first += 1;
+    }
+  }
+  Settings usual;
+  for (const auto& [key, values] : uses) {
+    const auto fewer = [](const auto& a, const auto& b) { return a.second.first < b.second.first; };
+    const Use most = std::max_element(values.begin(), values.end(), fewer)->second;
+    const auto as_frequent = std::count_if(values.begin(), values.end(),
+                                           [&](const auto& value) { return value.second.first == most.first; });
+    if (as_frequent == 1) {
+      usual[key] = *most.second;
+    }
+  }
+  return usual;
+}
+
 /// Finds variants of presets, such as those of an ablation. What a preset stands for is seen from the runs that go by
-/// its own name, "feroma-auto": another version of the program may have had other values.
+/// its own name, "feroma-auto": another version of the program may have had other values. Where there are none, or two
+/// versions of them, it is what most variants have in common: each changes a key or two.
 void find_altered_keys(std::vector<OurResult>& results) {
   std::map<std::string, std::vector<OurResult*>> by_preset;
   for (OurResult& result : results) {
@@ -222,9 +246,10 @@ void find_altered_keys(std::vector<OurResult>& results) {
         named.push_back(result);
       }
     }
-    const Settings* usual = named.empty() ? nullptr : usual_config(configs_of(named));
+    const Settings* named_config = named.empty() ? nullptr : usual_config(configs_of(named));
+    const Settings usual = named_config != nullptr ? *named_config : usual_values(members);
     for (OurResult* result : members) {
-      result->altered = usual == nullptr ? std::set<std::string>() : differing_keys({usual, &result->algorithm});
+      result->altered = differing_keys({&usual, &result->algorithm});
     }
   }
 }

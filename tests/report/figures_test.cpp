@@ -118,6 +118,16 @@ TEST(ProfileMap, IsColouredByTrueDistribution) {
   EXPECT_EQ(last.distribution, testing::sample_distribution({}, static_cast<int>(last.client), 8));
 }
 
+TEST(ProfileMap, OfManyClientsShowsSome) {
+  const TempFolder folder;
+  const testing::SampleRun sample{.clients = 1300, .rounds = 4};
+  const RunData run = run_with_profiles(folder, sample);
+  const auto map = detail::profile_map(run.algorithms[0]);
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->points.size(), 650U);  // every second
+  EXPECT_EQ(map->points.back().client, 1298U);
+}
+
 TEST(MixingCharts, HaveAPanelPerRoundAndPerClient) {
   const TempFolder folder;
   testing::write_sample_run(folder / "run", {});

@@ -205,6 +205,28 @@ TEST(PaperTable, AlgorithmsThatThePaperLacksHaveRowsOfTheirOwn) {
   EXPECT_THROW(row(mean, kNotPublished, "fedavg"), std::runtime_error);
 }
 
+TEST(PaperTable, AlgorithmsThatMakeNothingOfLabelsHaveAMeanToo) {
+  const TempFolder folder;
+  ResultRecord other = sample_result("fedprox", 80);
+  other.algorithm = "fedprox";
+  other.accuracy_few_label.reset();
+  for (const char* shift : {"covariate", "label_prior", "concept_feature", "concept_label"}) {
+    write_cell(folder / shift, {.shift = shift}, {other});
+  }
+  const PaperTable mean = table_of("main_table_2", folder);
+  EXPECT_DOUBLE_EQ(*row(mean, kNotPublished, "fedprox").values[0].ours, (3 * 80 + *other.accuracy_known) / 4);
+}
+
+TEST(PaperTable, FedAvgHasItsBestRoundBesideThePapers) {
+  const TempFolder folder;
+  ResultRecord result = sample_result("fedavg", 70);
+  result.accuracy_best_round = 75;
+  write_cell(folder / "a", {}, {result});
+  const PaperTable table = table_of("main_appe_mnist_px", folder);
+  EXPECT_DOUBLE_EQ(*row(table, "FedAvg", "fedavg").values[0].ours, 75);
+  EXPECT_TRUE(has_note(table, "best validation loss"));
+}
+
 TEST(PaperTable, VariantsOfAPresetStandOnlyWhereTheyAreAskedFor) {
   const TempFolder folder;
   const std::string preset = "preset = \"reference\"\nprofile.subsampling = \"halves\"\nmapping.threshold = 0.0\n";

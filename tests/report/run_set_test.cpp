@@ -139,6 +139,38 @@ TEST(OurResults, AKeyThatAnOlderVersionLacksMakesNoTie) {
   }
 }
 
+TEST(OurResults, VariantsAreSeenWhereNoRunGoesByThePresetsName) {
+  const TempFolder folder;
+  const std::string preset = "preset = \"auto\"\n";
+  write_cell(folder / "plain", {.keys = preset + "mapping.kernel = \"rbf\"\nprofile.replicates = 3\n"},
+             {sample_result("feroma-plain", 90)});
+  write_cell(folder / "kernel", {.keys = preset + "mapping.kernel = \"uniform\"\nprofile.replicates = 3\n"},
+             {sample_result("feroma-uniform", 80)});
+  write_cell(folder / "fewer", {.keys = preset + "mapping.kernel = \"rbf\"\nprofile.replicates = 1\n"},
+             {sample_result("feroma-m1", 80)});
+  std::vector<std::string> notes;
+  std::map<std::string, std::set<std::string>> altered;
+  for (const OurResult& result : results_of(runs_in(folder.path()), notes)) {
+    altered[result.label] = result.altered;
+  }
+  EXPECT_EQ(altered.at("feroma-plain"), std::set<std::string>{});
+  EXPECT_EQ(altered.at("feroma-uniform"), std::set<std::string>{"mapping.kernel"});
+  EXPECT_EQ(altered.at("feroma-m1"), std::set<std::string>{"profile.replicates"});
+}
+
+TEST(OurResults, WhereALedgerLiesMakesNoOtherSetting) {
+  const TempFolder folder;
+  for (const int seed : {42, 43}) {
+    write_cell(folder / fmt::format("{}", seed),
+               {.seed = seed, .tables = fmt::format("[privacy]\nledger = \"ledger-{}\"\n", seed)},
+               {sample_result("feroma-auto", 90)});
+  }
+  std::vector<std::string> notes;
+  const std::vector<OurResult> results = results_of(runs_in(folder.path()), notes);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].setting, results[1].setting);
+}
+
 TEST(OurResults, TheSameConfigAndSeedTwiceCountsOnceAndIsNoted) {
   const TempFolder folder;
   write_cell(folder / "a", {}, {sample_result("fedavg", 70)});

@@ -78,8 +78,9 @@ ResultRecord sample_result(const std::string& label, double accuracy) {
   result.accuracy_std_clients = 3.1;
   result.accuracy_worst10 = accuracy - 8.25;
   result.accuracy_known = accuracy + 1;
-  result.accuracy_best_round = accuracy + 0.5;
+  result.accuracy_best_round = accuracy;
   if (mixes(label)) {
+    result.accuracy_best_round = accuracy + 0.5;
     result.accuracy_few_label = accuracy + 0.75;
     result.accuracy_nearest = accuracy - 0.5;
     result.match_rate = 0.95;

@@ -55,8 +55,7 @@ inline Study study_of(const TempFolder& folder, const StudyOptions& options = {}
 }
 
 /// A sample run with profiles: two numbers per client that tell its distribution.
-inline RunData run_with_profiles(const TempFolder& folder) {
-  const SampleRun sample;
+inline RunData run_with_profiles(const TempFolder& folder, const SampleRun& sample = {}) {
   write_sample_run(folder / "run", sample);
   RunWriter writer(folder / "run", RunWriter::Mode::resume);
   for (int round = sample.warm_up + 1; round <= sample.rounds; ++round) {

@@ -105,6 +105,28 @@ TEST(Groups, HaveShortNamesOfTheirOwn) {
   }
 }
 
+TEST(Groups, AreRankedByFewLabelsWhereNothingElseTellsConceptsApart) {
+  const TempFolder folder;
+  ResultRecord best = sample_result("feroma-auto", 69);
+  best.accuracy_few_label = 95;
+  ResultRecord other = sample_result("fedavg", 70);
+  other.accuracy_few_label.reset();
+  other.accuracy_known = 71;
+  write_cell(folder / "a", {.shift = "concept_label"}, {other, best});
+  const Study study = study_of(folder);
+  EXPECT_EQ(study.groups.at(0).rows[0].label, "feroma-auto");
+  EXPECT_EQ(study.groups.at(0).rows[0].rank, 1U);
+}
+
+TEST(Groups, OfTheCostTableAreTheRunsThatItMeasures) {
+  const TempFolder folder;
+  write_cell(folder / "tinted", {.level = "medium"}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});
+  write_cell(folder / "grey", {.shift = "label_prior"}, {sample_result("fedavg", 70)});
+  const Study study = study_of(folder, {.tables = {"comm_cost"}});
+  EXPECT_EQ(study.groups.size(), 1U);
+  EXPECT_EQ(study.results.size(), 2U);
+}
+
 TEST(Groups, WithATableAreThoseOfItsExperiments) {
   const TempFolder folder;
   write_study(folder);

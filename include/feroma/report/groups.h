@@ -28,7 +28,8 @@ struct GroupRow {
   std::string label;
   std::size_t seeds = 0;
   std::vector<std::optional<MeanDeviation>> values;  ///< one per group_columns(), in its unit
-  std::optional<std::size_t> rank;                   ///< by mean accuracy, 1 is best
+  std::optional<double> comparable;                  ///< mean of comparable_accuracy
+  std::optional<std::size_t> rank;                   ///< by it, 1 is best
   std::optional<std::string> not_applicable;
 };
 
