@@ -96,7 +96,7 @@ def shown(values):
     numbers = [float(v) for v in values if v not in ("", None)]
     if not numbers:
         return "-"
-    return f"{statistics.mean(numbers):.1f}" + (f" ± {statistics.pstdev(numbers):.1f}" if len(numbers) > 1 else "")
+    return f"{statistics.mean(numbers):.1f}" + (f" ± {statistics.stdev(numbers):.1f}" if len(numbers) > 1 else "")
 
 
 def table(head, lines):

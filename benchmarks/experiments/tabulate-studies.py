@@ -4,8 +4,8 @@
   benchmarks/experiments/tabulate-studies.py RUNS...
 
 A run's folder is named STUDY,VALUE,SEED; each study becomes a table with a row per value and a column per algorithm:
-the mean over seeds ± the standard deviation between them. Runs of the same name in several folders are joined, so that
-algorithms may be run apart.
+the mean over seeds ± the standard deviation between them, that of a sample (n - 1) as in feroma report. Runs of the
+same name in several folders are joined, so that algorithms may be run apart.
 """
 import collections
 import json
@@ -29,7 +29,7 @@ def cell(values):
     values = [value for value in values if value is not None]
     if not values:
         return "-"
-    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.pstdev(values):.1f}" if len(values) > 1 else "")
+    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def read_runs(folders):

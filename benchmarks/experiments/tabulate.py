@@ -4,11 +4,13 @@
   benchmarks/experiments/tabulate.py RESULTS_CSV RUN...
 
 RESULTS_CSV holds the published figures (table, dataset, shift, level, drift, clients, method, variant, metric, mean,
-std); RUN are run directories of benchmarks/experiments/paper-cells, and folders of such.
+std); RUN are run directories of benchmarks/experiments/paper-cells, and folders of such. ± is the standard deviation of
+a sample (n - 1) over seeds, as in feroma report; one seed has none.
 """
 import collections
 import csv
 import json
+import math
 import pathlib
 import statistics
 import sys
@@ -42,12 +44,15 @@ def few_variant(shift):
     return "Few labeled samples" if shift == "concept_label" else ""
 
 
-def mean_and_spread(values):
-    values = [v for v in values if v is not None]
-    if not values:
+def mean_and_spread(*cells):
+    """Of one cell's seeds; of several cells the mean of their means and the root of their mean squared deviation."""
+    cells = [[v for v in cell if v is not None] for cell in cells]
+    if not all(cells):
         return "-"
-    spread = f" ± {statistics.pstdev(values):.1f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.2f}{spread}"
+    spread = ""
+    if all(len(cell) > 1 for cell in cells):
+        spread = f" ± {math.sqrt(statistics.mean(statistics.variance(cell) for cell in cells)):.1f}"
+    return f"{statistics.mean(statistics.mean(cell) for cell in cells):.2f}{spread}"
 
 
 def shown(figure):
@@ -112,7 +117,7 @@ def print_known(cells, rows):
 
 
 def print_means(cells, rows):
-    """Over the levels; each level and seed counts alike. Whoever lacks a cell that auto has gets no mean."""
+    """Over the levels, each of which counts alike. Whoever lacks a cell that auto has gets no mean."""
     table = []
     groups = collections.defaultdict(list)
     for cell in in_order(cells):
@@ -120,9 +125,9 @@ def print_means(cells, rows):
     for (dataset, shift, drifts), members in groups.items():
         line = [f"{DATASETS[dataset]} {SHIFTS[shift]} {drifts}/20"]
         for label in ALGORITHMS:
-            values = [r[figure_of(shift, label)] for c in members for r in cells[c][label].values()]
+            levels = [[r[figure_of(shift, label)] for r in cells[c][label].values()] for c in members]
             comparable = all(set(cells[c][label]) >= set(cells[c]["feroma-auto"]) for c in members)
-            line.append(mean_and_spread(values) if comparable else "-")
+            line.append(mean_and_spread(*levels) if comparable else "-")
             if label == "feroma-reference":
                 figures = [published(rows, c, "Feroma", few_variant(shift)) for c in members]
                 complete = len(members) == len(LEVELS) and all(figures)
