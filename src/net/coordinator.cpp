@@ -132,7 +132,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
   files_ = std::make_unique<Files>(
       Files{RunWriter(plan.state, resuming ? RunWriter::Mode::resume : RunWriter::Mode::create), {}, {}});
   restore();
-  planned_ = last_round();
+  planned_ = final_round();
   if (resuming) {
     files_->writer.truncate_to(files_->sizes);
     files_->writer.run_resumed(plan.experiment.algorithms.front().label, log_.committed());
@@ -199,7 +199,7 @@ std::unique_ptr<Algorithm> Coordinator::fresh_algorithm() const {
   return first_algorithm(plan_, model_, initial_, rng_);
 }
 
-Round Coordinator::last_round() const {
+Round Coordinator::final_round() const {
   return algorithm_->ends() ? log_.committed() : plan_.experiment.scenario.rounds + algorithm_->extra_rounds();
 }
 
@@ -327,7 +327,7 @@ void Coordinator::commit(const RoundRecord& record, const std::map<ClientId, int
 
 void Coordinator::tell(RoundRecord record) {
   if (plan_.round_finished) {
-    plan_.round_finished(record, last_round());
+    plan_.round_finished(record, final_round());
   }
   {
     const std::lock_guard lock(telling_);
@@ -338,14 +338,14 @@ void Coordinator::tell(RoundRecord record) {
     last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
                             record.clients.size(), record.dropped.size()};
     finished_ = record.round;
-    planned_ = last_round();
+    planned_ = final_round();
     moved_ = Clock::now();
   }
   files_->last = std::move(record);
 }
 
 void Coordinator::run() {
-  while (log_.committed() < last_round()) {
+  while (log_.committed() < final_round()) {
     hub_->pause(0);
     if (!play_round()) {
       hub_->pause(plan_.server.heartbeat_seconds);

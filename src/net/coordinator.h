@@ -38,7 +38,7 @@ class Coordinator {
 
   [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
   /// The last round: the config's and those that the algorithm adds, or the one after which it had to end.
-  [[nodiscard]] Round last_round() const;
+  [[nodiscard]] Round final_round() const;
   /// The algorithm as it was after the last finished round.
   void restore();
   /// Those who are asked in the next round: of an interrupted one the same again, else a share of who is there.

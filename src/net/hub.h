@@ -158,8 +158,8 @@ class Hub final : public ClientPool, public SessionEvents {
   Past past_;
   std::set<ClientId> forgetful_;
   std::set<ClientId> known_;     ///< whoever came, ever
-  std::set<ClientId> shut_out_;  ///< who would not be let in
   std::set<ClientId> told_;      ///< of them, those who know that the federation is finished
+  std::set<ClientId> shut_out_;  ///< who would not be let in
   bool finished_ = false;
   Traffic traffic_;
 };
