@@ -48,7 +48,7 @@ def shown(values):
     values = [value for value in values if value is not None]
     if not values:
         return "-"
-    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.pstdev(values):.1f}" if len(values) > 1 else "")
+    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def main():

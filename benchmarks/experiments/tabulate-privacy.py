@@ -65,7 +65,8 @@ def main():
             means.append(statistics.mean(figures))
             spent += [float(r["epsilon"]) for r in some if r["epsilon"]]
             theirs = published(papers, name, variant.removeprefix("paper-"))
-            cells.append(f"{means[-1]:.2f} ± {statistics.pstdev(figures):.2f}" + (f" ({theirs:.1f})" if theirs else ""))
+            spread = f" ± {statistics.stdev(figures):.2f}" if len(figures) > 1 else ""
+            cells.append(f"{means[-1]:.2f}{spread}" + (f" ({theirs:.1f})" if theirs else ""))
         mean = f"{statistics.mean(means):.2f}" if len(means) == 4 else "-"
         print(f"| {variant} | " + " | ".join(cells) + f" | {mean} | {max(spent):.2f} |" if spent else
               f"| {variant} | " + " | ".join(cells) + f" | {mean} | - |")
