@@ -5,8 +5,10 @@ import shutil
 import sqlite3
 import struct
 import zlib
+from unittest import mock
 
 import check_state
+import federation as harness
 from federation import PRIVATE, Federation
 
 
@@ -131,7 +133,19 @@ def read_late(context, federation):
     return [f"a verdict that was read late: {line}" for line in check_state.check(expected)]
 
 
+def shares_a_port():
+    """Whether two harnesses that draw the same port both get it, while no server listens there."""
+    port, first = harness.reserve_port()
+    first.close()
+    with mock.patch.object(harness.random, "SystemRandom") as system:
+        system.return_value.randint.side_effect = [port, port, port - 1, port - 2, port - 3]
+        (one, kept), (other, _) = harness.reserve_port(), harness.reserve_port()
+    kept.close()
+    return one == other
+
+
 def run(context):
+    context.require(not shares_a_port(), "two federations have one port")
     plain = finished(context, "plain")
     spoil_all(context, plain, SPOILED)
     private = finished(context, "private", extra=PRIVATE)

@@ -17,17 +17,20 @@ PRIVATE = '\n[privacy]\nmode = "gaussian"\nepsilon_total = 50\ndelta_total = 1e-
 LONGEST_LIFE = 40  # seconds; nothing here takes that long
 
 
-def free_port():
+def reserve_port():
+    """A port that nobody has, and what keeps it for us while no server listens at it: other harnesses run beside this one."""
     # Below the range from which connections get theirs, so that nobody takes it between two servers.
     for _ in range(1000):
         port = random.SystemRandom().randint(15000, 30000)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0feroma-faults-{port}")  # a name without a file: it goes with the process
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
+            return port, reservation
+        except OSError:
+            reservation.close()
     raise RuntimeError("no free port")
 
 
@@ -108,7 +111,7 @@ class Federation:
         self.folder = Path(folder)
         self.clients, self.rounds = clients, rounds
         self.state = self.folder / "server"
-        self.port = free_port()
+        self.port, self.reservation = reserve_port()
         self.lives, self.logs, self.ledgers = [], [], []
         self.running = []
         self.private = "[privacy]" in extra

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "faults"))
 import check_state
-from federation import FEROMA, config_text, free_port, write_data
+from federation import FEROMA, config_text, reserve_port, write_data
 
 CLIENTS, ROUNDS = 3, 120
 INTERRUPTED = 3  # exit code: stopped, and nothing is lost
@@ -24,7 +24,8 @@ PATIENCE = 60  # seconds for anything
 
 class Drain:
     def __init__(self, program, folder):
-        self.program, self.folder, self.port = program, folder, free_port()
+        self.program, self.folder = program, folder
+        self.port, self.reservation = reserve_port()
         self.started = []
         self.state = folder / "server"
         self.config = folder / "config.toml"
