@@ -117,7 +117,8 @@ bool is_free(const std::string& address) {
 
 /// Whether the second cannot be listened at beside the first, although it could alone: 0.0.0.0 takes a port everywhere.
 bool is_in_the_way(const std::string& first, const std::string& second) {
-  if (!is_free(first) || !is_free(second)) {
+  // Port 0 is any that is free: tried here, it may be the second's by chance.
+  if (first.ends_with(":0") || !is_free(first) || !is_free(second)) {
     return false;
   }
   const std::vector<net::Descriptor> held = net::listen_at(first);
