@@ -86,11 +86,19 @@ std::optional<flower::ServerMessage> FlowerBridge::next() {
     } catch (const std::exception& error) {
       abort(error);
     }
+    if (message) {
+      write_ends_by_ = Clock::now() + allowance(message->ByteSizeLong());
+    }
   }
   if (reply) {
     deliver(*reply);
   }
   return message;
+}
+
+void FlowerBridge::wrote() {
+  const std::lock_guard lock(mutex_);
+  write_ends_by_.reset();
 }
 
 bool FlowerBridge::closing() const {
@@ -107,6 +115,7 @@ void FlowerBridge::disconnected() {
   session_->disconnected();
   const std::lock_guard lock(mutex_);
   closing_ = true;
+  write_ends_by_.reset();
   // Only now: the hub has let go of the client.
   if (id_) {
     ids_.give_back(*std::exchange(id_, std::nullopt));
@@ -272,10 +281,28 @@ void FlowerBridge::deliver(const FlowerReply& reply) {
   }
 }
 
+Clock::duration FlowerBridge::allowance(std::size_t bytes) const {
+  return options_.transfer_base + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                      static_cast<double>(bytes) / options_.bytes_per_second));
+}
+
+bool FlowerBridge::give_up_if_overdue() {
+  const std::lock_guard lock(mutex_);
+  const bool overdue = !aborted_ && write_ends_by_ && Clock::now() > *write_ends_by_;
+  if (overdue) {
+    abort(v1::TOO_SLOW, "it does not take what it is sent");
+  }
+  return overdue;
+}
+
 void FlowerBridge::beat() {
+  if (give_up_if_overdue()) {
+    wake_();
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (nonce_.empty() || closing_) {
+    if (nonce_.empty() || closing_ || aborted_) {
       return;  // who does not say who it is, is given up like anybody else
     }
   }

@@ -21,6 +21,9 @@ class FlowerBridge {
   struct Options {
     std::string address;         ///< of the peer, for the log
     double restart_seconds = 0;  ///< when peers come again after the server was stopped
+    /// How long a message may be on its way to the peer: so long, and its size over `bytes_per_second`.
+    Clock::duration transfer_base = std::chrono::minutes(1);
+    double bytes_per_second = 65536;
     /// Told once whether the peer is let in, when it has said who it is.
     std::function<void(bool let_in)> judged = {};
   };
@@ -34,12 +37,14 @@ class FlowerBridge {
   void receive_failed(const std::exception& error);
   /// The next request; absent while the peer is busy or there is nothing to ask.
   [[nodiscard]] std::optional<flower::ServerMessage> next();
+  /// What `next` gave is written.
+  void wrote();
   /// Whether the goodbye was said: nothing will follow.
   [[nodiscard]] bool closing() const;
   /// Whether the connection is to be cut at once.
   [[nodiscard]] bool aborted() const;
-  /// Keeps the hub from giving up on a peer that is silent because it trains; called now and then while it is
-  /// connected.
+  /// Keeps the hub from giving up on a peer that is silent because it trains, and gives up on one that does not take
+  /// what it is sent; called now and then while it is connected.
   void beat();
   /// The connection is gone.
   void disconnected();
@@ -65,6 +70,10 @@ class FlowerBridge {
   void abort(const std::exception& error);
 
   // ---- without it ----
+  /// Time to send so many bytes in.
+  [[nodiscard]] Clock::duration allowance(std::size_t bytes) const;
+  /// Whether the peer was cut off just now.
+  [[nodiscard]] bool give_up_if_overdue();
   void greet(const v1::Hello& hello);
   void deliver(const FlowerReply& reply);
   void send(v1::ClientFrame frame);
@@ -84,8 +93,9 @@ class FlowerBridge {
   std::optional<FlowerJob> waiting_;
   std::optional<FlowerJob> job_;
   FlowerPeer peer_;
-  bool introduced_ = false;  ///< the peer was asked who it is
-  bool busy_ = false;        ///< it was asked something and has not answered
+  bool introduced_ = false;                         ///< the peer was asked who it is
+  bool busy_ = false;                               ///< it was asked something and has not answered
+  std::optional<Clock::time_point> write_ends_by_;  ///< where something is on its way out
   std::optional<std::int64_t> goodbye_;
   bool closing_ = false;
   bool aborted_ = false;

@@ -11,9 +11,10 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/net/certificates.h"
-#include "net/flower_stream.h"
+#include "net/flower_pulse.h"
 #include "net/flower_tensors.h"
 #include "net/guarded_server.h"
+#include "net/message_stream.h"
 
 namespace feroma::net {
 namespace {
@@ -49,6 +50,7 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
 }
 
 using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
+using FlowerStream = MessageStream<FlowerBridge, flower::ClientMessage>;
 
 class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<flower::FlowerService::Service> {
  public:
@@ -58,17 +60,21 @@ class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<f
         restart_seconds_(options.restart_seconds),
         dialect_(flower_dialect(plan)),
         most_streams_(static_cast<std::size_t>(plan.experiment.scenario.clients) + kSpareStreams),
-        patience_{scaled(plan.server.transfer_seconds, plan.server), plan.server.bytes_per_second / plan.server.clock},
+        transfer_base_(scaled(plan.server.transfer_seconds, plan.server)),
+        bytes_per_second_(plan.server.bytes_per_second / plan.server.clock),
         ids_(hub, static_cast<std::uint32_t>(plan.experiment.scenario.clients), options.certificates),
-        scribe_(scaled(plan.server.heartbeat_seconds, plan.server)) {}
+        pulse_(scaled(plan.server.heartbeat_seconds, plan.server)) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Join(grpc::CallbackServerContext* context) override {
-    if (scribe_.open() >= most_streams_) {
+    if (pulse_.open() >= most_streams_) {
       door_.turned_away(context->peer(), Turned::connection_limit);
       return new Refused(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections"));
     }
-    return FlowerStream::open(scribe_, *context, patience_, [&](std::function<void()> wake) {
-      return std::make_unique<FlowerBridge>(hub_, ids_, dialect_, bridge_options(context->peer()), std::move(wake));
+    return FlowerStream::open(scribe_, *context, [&](std::function<void()> wake) {
+      auto bridge =
+          std::make_shared<FlowerBridge>(hub_, ids_, dialect_, bridge_options(context->peer()), std::move(wake));
+      pulse_.attend(bridge);
+      return bridge;
     });
   }
 
@@ -81,7 +87,11 @@ class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<f
 
  private:
   [[nodiscard]] FlowerBridge::Options bridge_options(const std::string& peer) {
-    return {peer, restart_seconds_, [&door = door_, peer](bool let_in) {
+    return {.address = peer,
+            .restart_seconds = restart_seconds_,
+            .transfer_base = transfer_base_,
+            .bytes_per_second = bytes_per_second_,
+            .judged = [&door = door_, peer](bool let_in) {
               if (let_in) {
                 door.authenticated(peer);
               } else {
@@ -95,9 +105,11 @@ class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<f
   const double restart_seconds_;
   const FlowerDialect dialect_;
   const std::size_t most_streams_;
-  const FlowerPatience patience_;
+  const Clock::duration transfer_base_;
+  const double bytes_per_second_;
   FlowerIds ids_;
-  FlowerScribe scribe_;
+  Scribe scribe_;
+  FlowerPulse pulse_;  // last: its bridges leave notes with the scribe
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "net/allow_list.h"
 #include "net/grpc_log.h"
 #include "net/guarded_server.h"
-#include "net/train_stream.h"
+#include "net/message_stream.h"
 
 namespace feroma::net {
 namespace {
@@ -29,6 +29,7 @@ constexpr std::size_t kRoomBesides = std::size_t{64} << 20;
 constexpr const char* kRevoked = "its certificate was revoked";
 
 using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
+using TrainStream = MessageStream<Session, v1::ClientFrame>;
 
 std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::path& certificates) {
   if (certificates.empty()) {
@@ -72,7 +73,8 @@ class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Fed
       }
     }
     door_.authenticated(peer.address);
-    TrainStream* stream = TrainStream::open(hub_, scribe_, *context, std::move(peer));
+    TrainStream* stream = TrainStream::open(
+        scribe_, *context, [&](std::function<void()> wake) { return hub_.connect(std::move(peer), std::move(wake)); });
     if (secure_) {  // it may have been revoked before there was a session to send away
       const std::shared_ptr<const ClientList> list = readable_list();
       if (list != nullptr && list != looked_at) {

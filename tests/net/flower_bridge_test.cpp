@@ -198,6 +198,30 @@ TEST_F(FlowerMisbehaviour, WhoSendsNoMessagesIsCutOff) {
   bridge.disconnected();
 }
 
+TEST_F(FlowerMisbehaviour, WhoDoesNotTakeWhatItIsSentIsCutOff) {
+  FlowerBridge::Options patient{"peer", 20};
+  patient.transfer_base = std::chrono::milliseconds(20);
+  int woken = 0;
+  FlowerBridge quick(*hub, *ids, dialect, patient, [] {});
+  FlowerBridge stuck(*hub, *ids, dialect, patient, [&] { ++woken; });
+  ASSERT_TRUE(quick.next().has_value());
+  ASSERT_TRUE(stuck.next().has_value());
+  quick.wrote();
+  stuck.beat();
+  EXPECT_FALSE(stuck.aborted()) << "it has its time";
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  quick.beat();
+  EXPECT_FALSE(quick.aborted()) << "it may think about it for as long as it likes";
+  woken = 0;
+  stuck.beat();
+  EXPECT_TRUE(stuck.aborted());
+  EXPECT_EQ(woken, 1) << "the transport is told";
+  stuck.beat();
+  EXPECT_EQ(hub->traffic().verdicts[v1::TOO_SLOW], 1U) << "it is counted, once";
+  quick.disconnected();
+  stuck.disconnected();
+}
+
 TEST_F(FlowerMisbehaviour, WhoDoesNotEvaluateTakesPartAllTheSame) {
   std::atomic<int> evaluations = 0;
   join([&](const flower::ServerMessage& asked) -> std::optional<flower::ClientMessage> {
