@@ -20,6 +20,7 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> folders;
+  std::string sweep;
   std::string against;
   StudyOptions study;
   std::string html;
@@ -109,6 +110,9 @@ std::vector<std::string> write_files(Study& study, const std::vector<PublishedFi
     for (Figure& figure : run_figures(run)) {
       figures.push_back(std::move(figure));
     }
+    for (const std::string& line : undrawn_figures(run)) {
+      log::info("{}: {}", run.name, line);
+    }
   }
   write_figures(figures, arguments, written);
   return written;
@@ -128,7 +132,7 @@ void report(const ReportArguments& arguments) {
   const std::vector<std::filesystem::path> folders(arguments.folders.begin(), arguments.folders.end());
   StudyOptions options = arguments.study;
   options.against_paper = !arguments.against.empty();
-  Study study = make_study(find_runs(folders, arguments.keep_going), options, published);
+  Study study = make_study(find_runs(folders, arguments.keep_going, arguments.sweep), options, published);
   for (const std::string& note : study.notes) {
     log::warning("{}", note);
   }
@@ -153,7 +157,9 @@ void add_report_command(CLI::App& app) {
                    "Run directories, or folders that hold some, at most three levels down; a sweep's results.db is its "
                    "folder")
       ->option_text("...");
-  command->add_option("--against", arguments->against, "Every table of the paper that has a figure of these runs")
+  command->add_option("--sweep", arguments->sweep, "Only the cells that the sweep of this name asked for in its folder")
+      ->option_text("NAME");
+  command->add_option("--against", arguments->against, "Every table of the paper with a figure of these runs")
       ->check(CLI::IsMember({"paper"}))
       ->option_text("paper");
   command->add_option("--table", arguments->study.tables, "One table of the paper, may be repeated; --list-tables")
@@ -177,7 +183,8 @@ void add_report_command(CLI::App& app) {
   add_format_option(*command, arguments->format);
   command->footer(
       "Example:\n  feroma report runs --table main_table_2 --html report.html\n"
-      "  feroma report runs --against paper --csv figures.csv");
+      "  feroma report runs --against paper --csv figures.csv\n"
+      "  feroma report runs/paper --sweep warmup_length --html warmup.html");
   command->callback([arguments] { report(*arguments); });
 }
 

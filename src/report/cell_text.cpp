@@ -18,6 +18,9 @@ std::string ours_text(const PaperValue& value, int digits, const char* plus_minu
   if (value.cells_found > 0) {
     return fmt::format("{} of {} cells", value.cells_found, value.cells_needed);
   }
+  if (value.not_applicable) {
+    return "not applicable";
+  }
   return value.published ? "missing" : "-";
 }
 

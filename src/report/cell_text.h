@@ -14,7 +14,8 @@ enum class Tone { plain, good, bad };
 /// "90.61 ± 0.24", or without the spread where there is none.
 [[nodiscard]] std::string spread_text(double mean, const std::optional<double>& deviation, int digits,
                                       const char* plus_minus = " ± ");
-/// Ours, or "missing", or "2 of 4 cells" for a mean that is not whole; "-" where the paper has no figure either.
+/// Ours, or "missing", or "2 of 4 cells" for a mean that is not whole, or "not applicable"; "-" where the paper has no
+/// figure either.
 [[nodiscard]] std::string ours_text(const PaperValue& value, int digits, const char* plus_minus = " ± ");
 [[nodiscard]] std::string published_text(const PaperValue& value, int digits, const char* plus_minus = " ± ");
 /// "+1.20", or "" where one of the two is missing.

@@ -164,8 +164,10 @@ void sort_by_rank(Comparison& comparison) {
   }
 }
 
-/// Two labels by themselves: every setting and seed that has both counts, whoever else is missing there.
-Comparison::Pair test_pair(const Blocks& blocks, const std::string& reference, const std::string& label) {
+/// Two labels by themselves: every setting and seed that has both counts, whoever else is missing there. Absent for
+/// fewer than two of them.
+std::optional<Comparison::Pair> test_pair(const Blocks& blocks, const std::string& reference,
+                                          const std::string& label) {
   std::vector<double> own;
   std::vector<double> other;
   for (const Block& block : blocks) {
@@ -176,17 +178,22 @@ Comparison::Pair test_pair(const Blocks& blocks, const std::string& reference, c
       }
     }
   }
+  if (own.size() < 2) {
+    return std::nullopt;
+  }
   const double lead = mean_and_deviation(own)->mean - mean_and_deviation(other)->mean;
-  return {label, own.size(), lead, wilcoxon_signed_rank(own, other), paired_t(own, other), {}};
+  return Comparison::Pair{label, own.size(), lead, wilcoxon_signed_rank(own, other), paired_t(own, other), {}};
 }
 
+/// Those that are not ranked are tested as well: a pair needs nothing of the other algorithms.
 void test_pairs(const Blocks& blocks, Comparison& comparison) {
+  std::vector<std::string> labels = comparison.labels;
+  labels.insert(labels.end(), comparison.labels_left_out.begin(), comparison.labels_left_out.end());
   std::vector<double> p;
-  for (const std::string& label : comparison.labels) {
-    if (label != comparison.reference) {
-      comparison.pairs.push_back(test_pair(blocks, comparison.reference, label));
-      const std::optional<PairedTest>& test = comparison.pairs.back().wilcoxon;
-      p.push_back(test ? test->p : 1);
+  for (const std::string& label : without(labels, comparison.reference)) {
+    if (std::optional<Comparison::Pair> pair = test_pair(blocks, comparison.reference, label)) {
+      p.push_back(pair->wilcoxon ? pair->wilcoxon->p : 1);
+      comparison.pairs.push_back(std::move(*pair));
     }
   }
   const std::vector<double> adjusted = holm(p);
@@ -207,7 +214,7 @@ std::vector<std::string> Comparison::notes() const {
     notes.push_back(fmt::format("not counted, for want of one of these algorithms: {}", count_text(left_out)));
   }
   for (const std::string& label : labels_left_out) {
-    notes.push_back(fmt::format("{} is missing in too many of them and is left out", label));
+    notes.push_back(fmt::format("{} is missing in too many of them and is left out of the ranks", label));
   }
   if (!by_seed) {
     notes.emplace_back(
@@ -236,7 +243,7 @@ std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult
   const std::optional<FriedmanTest> test = friedman(comparison.blocks);
   if (!test) {
     if (blocks.size() >= 2 && all.size() >= 2) {
-      notes.push_back(fmt::format("no tests: no two algorithms{} have {} in common",
+      notes.push_back(fmt::format("no tests: no two algorithms{} were found that have {} in common",
                                   reference.empty() ? "" : fmt::format(", {} among them,", reference),
                                   comparison.count_text(2)));
     }

@@ -77,7 +77,9 @@ PaperValue measured_value(const PublishedFigure* figure, const Traffic& traffic,
     spreads.push_back(*mean_and_deviation(seeds.*way));
     origin.add(*seeds.run, /*leveled=*/true);
   }
-  PaperValue value = mean_over_cells(spreads, published_value(figure));
+  PaperValue value = published_value(figure);
+  value.cells_needed = std::max<std::size_t>(spreads.size(), 1);
+  value = mean_over_cells(spreads, value);
   origin.write_to(value);
   return value;
 }
@@ -86,6 +88,7 @@ PaperValue measured_value(const PublishedFigure* figure, const Traffic& traffic,
 PaperValue computed_value(const PublishedFigure* figure, double computed) {
   PaperValue value = mean_over_cells({{computed, std::nullopt, 1}}, published_value(figure));
   value.comparable = false;
+  value.aside = true;
   return value;
 }
 

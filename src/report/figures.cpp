@@ -22,6 +22,9 @@
 namespace feroma {
 namespace {
 
+/// Of longer titles the beginning names the file.
+constexpr std::size_t kLongestTitle = 160;
+
 void add(std::vector<Figure>& figures, const std::string& name, std::string title, std::string caption,
          std::string svg) {
   if (!svg.empty()) {
@@ -140,6 +143,20 @@ detail::Plot accuracy_plot(const RunData& run) {
   return plot;
 }
 
+/// Who took from whom, by round and by client.
+void add_mixing(const std::string& run, const AlgorithmRun& algorithm, std::vector<Figure>& figures) {
+  add(figures, fmt::format("{} mixing rounds {}", run, algorithm.label), "Mixing of " + algorithm.label,
+      "The stronger a cell, the more of the column's model went into the row's; clients are sorted by true "
+      "distribution." +
+          detail::mixing_rounds_shown(algorithm).sentence("rounds, evenly and with the last"),
+      detail::mixing_rounds_svg(algorithm));
+  const detail::ShownPart rounds{detail::mixing_client_rounds(algorithm).size(), algorithm.mixing.size()};
+  add(figures, fmt::format("{} mixing clients {}", run, algorithm.label), "Mixing of " + algorithm.label + " by client",
+      "Whose models a client took, round by round: a row is a source, a column a round." +
+          detail::mixing_clients_shown(algorithm).sentence("clients, the first") + rounds.sentence("rounds, evenly"),
+      detail::mixing_clients_svg(algorithm));
+}
+
 }  // namespace
 
 std::string Figure::file() const { return detail::standalone_svg(svg, title); }
@@ -156,9 +173,10 @@ std::vector<Figure> study_figures(const Study& study, const std::vector<Publishe
         detail::rank_chart_svg(*study.comparison));
   }
   for (const detail::Plot& plot : detail::sweep_plots(study, published)) {
-    add(figures, plot.title, plot.title,
+    add(figures, plot.title.substr(0, kLongestTitle), plot.title,
         "Mean over seeds, with bars of one standard deviation where there are several; dashed is what the paper "
-        "states, dotted the association known.",
+        "states, dotted the association known." +
+            (plot.remark.empty() ? std::string() : " " + plot.remark),
         detail::plot_svg(plot));
     figures.back().numbers = detail::plot_table_html(plot);
   }
@@ -185,9 +203,12 @@ std::vector<Figure> run_figures(const RunData& run) {
   }
   for (std::size_t i = 0; i < run.algorithms.size(); ++i) {
     const AlgorithmRun& algorithm = run.algorithms[i];
+    const detail::ShownPart clients = detail::drawn_clients(algorithm);
     add(figures, fmt::format("{} accuracy {}", run.name, algorithm.label), "Accuracy of " + algorithm.label,
-        "Faint: each client after training on its own data; dotted: mean of what clients receive; solid: mean after "
-        "training. Dotted uprights mark where data changed.",
+        fmt::format("Faint: {} after training on its own data; dotted: mean of what clients receive; solid: mean after "
+                    "training. Dotted uprights mark where data changed.{}",
+                    clients.whole() ? "each client" : "a client",
+                    clients.sentence("clients, evenly; means are over all")),
         detail::trajectory_svg(algorithm, i));
   }
   for (const AlgorithmRun& algorithm : run.algorithms) {
@@ -199,20 +220,23 @@ std::vector<Figure> run_figures(const RunData& run) {
               100 * map->explained),
           detail::profile_map_svg(*map, algorithm.label));
     }
-    add(figures, fmt::format("{} mixing rounds {}", run.name, algorithm.label), "Mixing of " + algorithm.label,
-        "The stronger a cell, the more of the column's model went into the row's; clients are sorted by true "
-        "distribution.",
-        detail::mixing_rounds_svg(algorithm));
-    const std::size_t shown = detail::mixing_client_rounds(algorithm).size();
-    const std::size_t rounds = algorithm.mixing.size();
-    add(figures, fmt::format("{} mixing clients {}", run.name, algorithm.label),
-        "Mixing of " + algorithm.label + " by client",
-        "Whose models each client took, round by round: a row is a source, a column a round." +
-            (shown < rounds ? fmt::format(" Drawn are {} of {} rounds, evenly.", shown, rounds) : std::string()),
-        detail::mixing_clients_svg(algorithm));
+    add_mixing(run.name, algorithm, figures);
   }
   number_names(figures);
   return figures;
+}
+
+std::vector<std::string> undrawn_figures(const RunData& run) {
+  std::vector<std::string> lines;
+  for (const AlgorithmRun& algorithm : run.algorithms) {
+    if (detail::mixes_too_many(algorithm)) {
+      lines.push_back(fmt::format(
+          "mixing of {} is not drawn: a figure of more than {} clients would have too many cells to be seen; the page "
+          "has a map of it that can be played",
+          algorithm.label, detail::kMixingMost));
+    }
+  }
+  return lines;
 }
 
 std::vector<RunData> drawn_runs(const Study& study, std::size_t most, std::vector<std::string>* damaged) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace {
 constexpr double kWidth = 560;
 constexpr double kGap = 14;
 constexpr double kStrip = 4;
-constexpr double kLeast = 0.004;            // weights below it would not be seen
-constexpr std::size_t kMostCells = 40'000;  // of a figure; beyond it the page's own map is the one to look at
+constexpr double kLeast = 0.004;  // weights below it would not be seen
+/// Of a figure; beyond it the page's own map is the one to look at.
+constexpr std::size_t kMostCells = kMixingMost * kMixingMost;
 
 /// The root makes small weights visible.
 std::string cell_svg(double x, double y, double width, double height, double weight) {
@@ -139,17 +141,30 @@ OverRounds over_rounds(const AlgorithmRun& algorithm, const std::vector<std::siz
   return all;
 }
 
-}  // namespace
-
-std::string mixing_rounds_svg(const AlgorithmRun& algorithm) {
+/// The rounds of the picture by round, as places in AlgorithmRun::mixing.
+std::vector<std::size_t> round_panels(const AlgorithmRun& algorithm) {
   const std::size_t largest = largest_panel(algorithm);
   if (largest == 0 || largest > kMostCells) {
+    return {};
+  }
+  return chosen(algorithm.mixing.size(), std::min(kMixingRounds, kMostCells / largest));
+}
+
+}  // namespace
+
+bool mixes_too_many(const AlgorithmRun& algorithm) { return largest_panel(algorithm) > kMostCells; }
+
+ShownPart mixing_rounds_shown(const AlgorithmRun& algorithm) {
+  return {round_panels(algorithm).size(), algorithm.mixing.size()};
+}
+
+std::string mixing_rounds_svg(const AlgorithmRun& algorithm) {
+  const std::vector<std::size_t> places = round_panels(algorithm);
+  if (places.empty()) {
     return "";
   }
   constexpr double kPanels = 3;
   constexpr double kSize = (kWidth - (kPanels - 1) * kGap) / kPanels;
-  const std::vector<std::size_t> places =
-      chosen(algorithm.mixing.size(), std::min(kMixingRounds, kMostCells / largest));
   std::string panels;
   double bottom = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -169,7 +184,7 @@ std::string mixing_rounds_svg(const AlgorithmRun& algorithm) {
 }
 
 std::vector<std::size_t> mixing_client_rounds(const AlgorithmRun& algorithm) {
-  if (largest_panel(algorithm) > kMostCells) {
+  if (mixes_too_many(algorithm)) {
     return {};
   }
   std::size_t most = 1;
@@ -177,6 +192,14 @@ std::vector<std::size_t> mixing_client_rounds(const AlgorithmRun& algorithm) {
     most = std::max(most, std::min(mixing.receivers.size(), kMixingClients) * mixing.sources.size());
   }
   return chosen_with_ends(algorithm.mixing.size(), kMostCells / most);
+}
+
+ShownPart mixing_clients_shown(const AlgorithmRun& algorithm) {
+  std::set<std::uint32_t> receivers;
+  for (const std::size_t place : mixing_client_rounds(algorithm)) {
+    receivers.insert(algorithm.mixing[place].receivers.begin(), algorithm.mixing[place].receivers.end());
+  }
+  return {std::min(receivers.size(), kMixingClients), receivers.size()};
 }
 
 std::string mixing_clients_svg(const AlgorithmRun& algorithm) {

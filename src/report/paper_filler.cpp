@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "report/paper_beside.h"
 #include "report/run_keys.h"
 
 namespace feroma::detail {
@@ -15,6 +16,13 @@ namespace {
 std::string common(const std::set<std::string>& values) {
   return values.empty() ? "" : values.size() == 1 ? *values.begin() : "all";
 }
+
+/// What a label has of the cells of a figure.
+struct FoundCells {
+  std::vector<MeanDeviation> spreads;
+  Origin origin;
+  std::optional<std::string> not_applicable;
+};
 
 }  // namespace
 
@@ -63,25 +71,29 @@ const Filler::Seeds& Filler::fullest(const SeedsBySetting& settings) {
 }
 
 std::map<std::string, PaperValue> Filler::fill(const std::vector<PaperCell>& cells, const PaperValue& beside) {
-  std::map<std::string, std::pair<std::vector<MeanDeviation>, Origin>> labels;
+  std::map<std::string, FoundCells> labels;
   for (const PaperCell& cell : cells) {
     const bool leveled = std::any_of(cell.run.begin(), cell.run.end(),
                                      [](const Condition& condition) { return condition.key == "scenario.level"; });
     for (const auto& [label, settings] : find(cell)) {
       several_ = several_ || settings.size() > 1;
       const Seeds& seeds = fullest(settings);
-      auto& [spreads, origin] = labels[label];
+      FoundCells& found = labels[label];
       if (const std::optional<MeanDeviation> spread = mean_and_deviation(seeds.values)) {
-        spreads.push_back(*spread);
-        origin.add(*seeds.run, leveled);
+        found.spreads.push_back(*spread);
+        found.origin.add(*seeds.run, leveled);
+      } else if (seeds.not_applicable) {
+        found.not_applicable = seeds.not_applicable;
       }
     }
   }
   std::map<std::string, PaperValue> values;
   for (const auto& [label, found] : labels) {
-    PaperValue& value = values[label] = mean_over_cells(found.first, beside);
+    PaperValue& value = values[label] = mean_over_cells(found.spreads, beside);
     if (value.ours) {
-      found.second.write_to(value);
+      found.origin.write_to(value);
+    } else {
+      value.not_applicable = found.not_applicable;
     }
   }
   return values;
@@ -93,6 +105,7 @@ PaperValue Filler::theirs(const PublishedFigure& figure, std::size_t cells) cons
   value.published = figure.mean;
   value.published_std = figure.std;
   value.cells_needed = cells;
+  value.comparable = !is_of_other_data(figure);
   const std::vector<const PublishedFigure*> parts = few_label_parts(figure, published_);
   if (!parts.empty()) {
     double sum = 0;
@@ -131,6 +144,8 @@ Filler::Found Filler::find(const PaperCell& cell) {
     seeds.run = &run;
     if (const std::optional<double> value = pick(cell.figure, result.result)) {
       seeds.values.push_back(*value);
+    } else if (result.result.not_applicable) {
+      seeds.not_applicable = result.result.not_applicable;
     }
   }
   return found;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,6 +50,7 @@ class Filler {
   struct Seeds {
     const RunEntry* run = nullptr;  ///< one of those behind them
     std::vector<double> values;
+    std::optional<std::string> not_applicable = {};  ///< why there are none
   };
   using SeedsBySetting = std::map<std::string, Seeds>;
   /// By label.

@@ -102,12 +102,8 @@ constexpr std::array<std::string_view, 3> kLeNetData{"MNIST", "FMNIST", "CIFAR-1
 
 /// Whether inputs are standardised in our experiments on a dataset (docs/decisions/008-standardise.md); of the others
 /// we have none.
-constexpr std::string_view kStandardise = "training.standardise";
 constexpr std::array<Pair, 4> kStandardised{
     {{"MNIST", "false"}, {"FMNIST", "false"}, {"CIFAR-10", "true"}, {"UCI-HAR", "false"}}};
-
-/// Up to so many clients the paper's text and its code repeat samples alike; beyond it the text has less for each.
-constexpr double kSameScale = 20;
 
 // ---- End of the map ----
 
@@ -152,8 +148,13 @@ Condition exactly(std::string key, std::string_view value) {
   return {std::move(key), std::string(value), Condition::Rule::equals, true};
 }
 
+/// The weight below which the paper drops a client: one over how many there are.
+std::string paper_threshold(const std::string& clients) {
+  return fmt::format("{}", 1 / number(clients).value_or(kSameScale));
+}
+
 /// What a variant asks of the run and of the algorithm.
-void add_variant(const PublishedFigure& figure, PaperCell& cell) {
+void add_variant(const PublishedFigure& figure, const std::string& clients, PaperCell& cell) {
   const std::string_view variant = figure.variant;
   if (variant.starts_with("epsilon=")) {
     cell.run.push_back(exactly("privacy.epsilon_total", number_after(variant, "epsilon=")));
@@ -179,7 +180,7 @@ void add_variant(const PublishedFigure& figure, PaperCell& cell) {
     cell.keys.push_back(exactly("profile.replicates", count));
     cell.keys.push_back({"profile.subsampling", "off", Condition::Rule::differs, true});
     const bool on = variant.ends_with("threshold on");
-    cell.keys.push_back({"mapping.threshold", "0", on ? Condition::Rule::above_zero : Condition::Rule::equals, true});
+    cell.keys.push_back(exactly("mapping.threshold", on ? paper_threshold(clients) : "0"));
   }
   for (const auto& [name, metrics] : kDistances) {
     if (variant == name) {
@@ -217,14 +218,13 @@ Pick pick_for(const PublishedFigure& figure, std::string_view shift) {
 /// How training data are made and given to the model.
 void add_data(const PublishedFigure& figure, const std::string& clients, PaperCell& cell) {
   const bool same = number(clients).value_or(kSameScale) <= kSameScale;
-  cell.run.push_back(same ? Condition{"scenario.scale_rule", "none", Condition::Rule::differs}
-                          : Condition{"scenario.scale_rule", "paper"});
+  cell.run.push_back(same ? Condition{kScaleRule, "none", Condition::Rule::differs} : Condition{kScaleRule, "paper"});
   if (std::find(kLeNetData.begin(), kLeNetData.end(), figure.dataset) != kLeNetData.end()) {
     cell.run.push_back({"training.model", "lenet5"});
   }
   for (const auto& [dataset, standardised] : kStandardised) {
     if (dataset == figure.dataset) {
-      cell.run.push_back({std::string(kStandardise), std::string(standardised)});
+      cell.run.push_back({kStandardise, std::string(standardised)});
     }
   }
 }
@@ -261,7 +261,7 @@ PaperCell cell_of(const PublishedFigure& figure, std::string_view shift, std::st
     cell.run.push_back({std::string(key), std::string(value)});
   }
   add_data(figure, clients, cell);
-  add_variant(figure, cell);
+  add_variant(figure, clients, cell);
   return cell;
 }
 
@@ -287,17 +287,8 @@ std::vector<std::string_view> drifts_of(const PublishedFigure& figure) {
   if (figure.drift == "all" || figure.table == "unseen") {
     return {kDrifts.begin(), kDrifts.end()};
   }
-  // The tables of client numbers repeat the column 10/20 of the main ones.
+  // The tables of client numbers do not say; with 20 clients they are near the column 10/20 of the main ones.
   return {figure.table.starts_with("n_client_") ? std::string_view("10/20") : std::string_view(figure.drift)};
-}
-
-/// The level and the drift that stand where a swapped heading has the others.
-std::pair<std::string_view, std::string_view> swapped(std::string_view level, std::string_view drift) {
-  const auto row = std::find(kLevels.begin(), kLevels.end(), level) - kLevels.begin();
-  const auto column = std::find(kDrifts.begin(), kDrifts.end(), drift) - kDrifts.begin();
-  require(row < std::ssize(kLevels) && column < std::ssize(kDrifts), ErrorCode::invalid_data,
-          "[report] a table of distances must have a level and a drift, got \"{}\" and \"{}\"", level, drift);
-  return {kLevels[static_cast<std::size_t>(column)], kDrifts[static_cast<std::size_t>(row)]};
 }
 
 }  // namespace
@@ -319,7 +310,6 @@ bool Condition::met_by(const Settings& settings) const {
   switch (rule) {
     case Rule::equals: return same_value(found->second.value, value);
     case Rule::differs: return !same_value(found->second.value, value);
-    case Rule::above_zero: return number(plain_text(found->second.value)).value_or(0) > 0;
   }
   unreachable();
 }
@@ -357,77 +347,26 @@ bool PaperCell::is_variant(const OurResult& result) const {
 
 bool headings_are_swapped(std::string_view table) { return table.starts_with("dft_"); }
 
+std::pair<std::string_view, std::string_view> behind_heading(std::string_view level, std::string_view drift) {
+  const auto row = std::find(kLevels.begin(), kLevels.end(), level) - kLevels.begin();
+  const auto column = std::find(kDrifts.begin(), kDrifts.end(), drift) - kDrifts.begin();
+  require(row < std::ssize(kLevels) && column < std::ssize(kDrifts), ErrorCode::invalid_data,
+          "[report] a table of distances must have a level and a drift, got \"{}\" and \"{}\"", level, drift);
+  return {kLevels[static_cast<std::size_t>(column)], kDrifts[static_cast<std::size_t>(row)]};
+}
+
 std::vector<PaperCell> cells_of(const PublishedFigure& figure) {
   std::vector<PaperCell> cells;
   for (const std::string_view shift : shifts_of(figure)) {
     for (const std::string_view level : levels_of(figure)) {
       for (const std::string_view drift : drifts_of(figure)) {
         const auto [true_level, true_drift] =
-            headings_are_swapped(figure.table) ? swapped(level, drift) : std::pair(level, drift);
+            headings_are_swapped(figure.table) ? behind_heading(level, drift) : std::pair(level, drift);
         cells.push_back(cell_of(figure, shift, true_level, true_drift));
       }
     }
   }
   return cells;
-}
-
-std::vector<PaperCell> cells_of_others(const PublishedFigure& figure) {
-  if (!figure.table.starts_with("main_table_") && !figure.table.starts_with("main_appe_")) {
-    return {};
-  }
-  std::vector<PaperCell> cells = cells_of(figure);
-  for (PaperCell& cell : cells) {
-    cell.algorithm.clear();
-    cell.figure = cell.figure == Pick::few_label ? Pick::few_label_or_known : cell.figure;
-  }
-  return cells;
-}
-
-std::vector<PaperCell> cells_aside(const PublishedFigure& figure) {
-  const bool distances = figure.table.starts_with("dft_") || figure.table == "3x1_table";
-  const bool budget = figure.variant.starts_with("epsilon=");
-  const bool known_mean = figure.table == "n_client_all" && figure.method == "Feroma";
-  if (!distances && !budget && !known_mean) {
-    return {};
-  }
-  std::vector<PaperCell> cells = cells_of(figure);
-  for (PaperCell& cell : cells) {
-    const std::string other = distances ? "scenario.dataset" : budget ? "privacy.mode" : "";
-    cell.told_apart_by = other;
-    for (Condition& condition : cell.run) {
-      condition.rule = condition.key == other ? Condition::Rule::differs : condition.rule;
-    }
-    if (distances) {  // other data may need other inputs
-      std::erase_if(cell.run, [](const Condition& condition) { return condition.key == kStandardise; });
-    }
-    if (budget) {
-      cell.run.push_back({other, "off", Condition::Rule::differs, true});
-    }
-    if (known_mean) {
-      cell.figure = cell.figure == Pick::known ? Pick::few_label : cell.figure;
-      cell.remark = "few labels";
-    }
-  }
-  return cells;
-}
-
-std::vector<const PublishedFigure*> few_label_parts(const PublishedFigure& figure,
-                                                    const std::vector<PublishedFigure>& all) {
-  if (figure.method != "Feroma" || !figure.table.starts_with("main_table_") || figure.shift != "all") {
-    return {};
-  }
-  std::vector<const PublishedFigure*> parts;
-  for (const PublishedFigure& part : all) {
-    const bool wanted = part.method == "Feroma" && part.dataset == figure.dataset &&
-                        (figure.level == "all" || part.level == figure.level) &&
-                        (figure.drift == "all" || part.drift == figure.drift);
-    const bool other_shift = part.table.starts_with("main_appe_") && part.shift != "P(Y|X)";
-    const bool few = part.table.starts_with("pyx_few_sample_") && part.variant == "Few labeled samples";
-    if (wanted && (other_shift || few)) {
-      parts.push_back(&part);
-    }
-  }
-  return parts.size() == cells_of(figure).size() ? parts : std::vector<const PublishedFigure*>{};
 }
 
 }  // namespace feroma::detail

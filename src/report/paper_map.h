@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "feroma/report/published.h"
@@ -21,9 +22,16 @@ struct ShiftName {
 /// A dataset of the paper by our name; one that we do not have is an invalid_data error.
 [[nodiscard]] std::string_view our_dataset(std::string_view published);
 
+/// Up to so many clients the paper's text and its code repeat samples alike; beyond it the text has less for each.
+inline constexpr double kSameScale = 20;
+/// The rule by which samples are repeated; of rule "none" they are not.
+inline constexpr const char* kScaleRule = "scenario.scale_rule";
+/// Whether inputs are standardised, which depends on the dataset.
+inline constexpr const char* kStandardise = "training.standardise";
+
 /// A rule for one key of a run's config, "scenario.drifts", or of an algorithm's keys, "mapping.metric".
 struct Condition {
-  enum class Rule { equals, differs, above_zero };
+  enum class Rule { equals, differs };
   std::string key;
   std::string value;
   Rule rule = Rule::equals;
@@ -58,22 +66,13 @@ struct PaperCell {
 };
 
 /// Whether a table of the paper has levels and drift counts swapped in its headings. Of those of distances the C.C.
-/// rows are Feroma's of main_appe_fmnist_* (P(X), P(X|Y)) and of pyx_few_sample_FMNIST (P(Y|X)), transposed; that of
-/// P(Y) is found nowhere else, and taken as the others are.
+/// rows are Feroma's of main_appe_fmnist_* (P(X), P(X|Y)) and of pyx_few_sample_FMNIST (P(Y|X)), transposed. That of
+/// P(Y) is found nowhere else; that it is transposed too is seen from 3x1_table, whose deviations come out so alone.
 [[nodiscard]] bool headings_are_swapped(std::string_view table);
+/// The level and the drift that stand where a swapped heading has these.
+[[nodiscard]] std::pair<std::string_view, std::string_view> behind_heading(std::string_view level,
+                                                                           std::string_view drift);
 /// The experiments behind a figure: one, or all that a mean is taken over.
 [[nodiscard]] std::vector<PaperCell> cells_of(const PublishedFigure& figure);
-
-/// The same experiments of algorithms that the paper does not have, in tables of which it is of interest; else empty.
-[[nodiscard]] std::vector<PaperCell> cells_of_others(const PublishedFigure& figure);
-/// Experiments that belong beside a figure and must not be subtracted from it; else empty. Those of distances on other
-/// datasets, budgets of other privacy modes than the paper's, and few labels where its means have the association
-/// known.
-[[nodiscard]] std::vector<PaperCell> cells_aside(const PublishedFigure& figure);
-
-/// The figures whose mean gives `figure` anew with few labels on P(Y|X), where the paper has them; else empty. Its
-/// printed means use the known association there.
-[[nodiscard]] std::vector<const PublishedFigure*> few_label_parts(const PublishedFigure& figure,
-                                                                  const std::vector<PublishedFigure>& all);
 
 }  // namespace feroma::detail

@@ -1,7 +1,6 @@
 #include "feroma/report/paper_table.h"
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -10,9 +9,11 @@
 #include "feroma/core/error.h"
 #include "feroma/core/options.h"
 #include "report/cost_table.h"
+#include "report/paper_beside.h"
 #include "report/paper_filler.h"
 #include "report/paper_layout.h"
 #include "report/paper_map.h"
+#include "report/paper_notes.h"
 
 namespace feroma {
 namespace {
@@ -126,6 +127,7 @@ void fill_cells(const Grid& grid, Filler& filler, PaperTable& table) {
       rows.add(c, filler.fill(cells, without[c]));
       PaperValue aside = without[c];
       aside.comparable = false;
+      aside.aside = true;
       rows.add(c, filler.fill(detail::cells_aside(figure), aside));
       if (figure.method == "Feroma") {
         PaperValue alone;
@@ -175,91 +177,6 @@ void fill_requirement(const Grid& grid, Filler& filler, const std::map<std::stri
       "ours is read from requirements.json: feroma bench --requirements --format json > DIR/requirements.json");
 }
 
-/// What is said of figures that stand beside the paper's without a difference.
-std::string aside_note(const PublishedFigure& first) {
-  if (first.table.starts_with("dp_")) {
-    return "budgets of mode paper alone are the paper's; of the other modes no difference is taken";
-  }
-  if (first.table == "n_client_all") {
-    return "rows with few labels stand beside means that have the association known, so no difference is taken";
-  }
-  return fmt::format("rows with another dataset in brackets stand beside figures of {}, so no difference is taken",
-                     first.dataset);
-}
-
-/// What is said of means over the four shifts.
-void add_mean_notes(const PublishedFigure& first, bool anew, PaperTable& table) {
-  const char* spread = "; ± is the root of the mean squared spread of the cells";
-  if (table.name.starts_with("n_client_")) {
-    table.notes.push_back(
-        fmt::format("means over shifts: with the association known on P(Y|X), ours as the paper's{}", spread));
-  } else if (first.metric == "accuracy") {
-    table.notes.push_back(fmt::format(
-        "means over shifts: Feroma with few labels on P(Y|X), other methods with the association known, as published{}",
-        spread));
-  }
-  if (anew) {
-    table.notes.push_back(
-        "published means of Feroma are taken anew with the paper's few-label figures; printed are those with the "
-        "association known");
-  }
-}
-
-void add_notes(const Filler& filler, const Grid& grid, PaperTable& table) {
-  const PublishedFigure& first = *grid.figures.begin()->second;
-  const bool mean = first.shift == "all";
-  bool anew = false;
-  bool known = false;
-  bool aside = false;
-  bool others = false;
-  bool fedavg = false;
-  for (const PaperRow& row : table.rows) {
-    others = others || row.name == kNotPublished;
-    for (const PaperValue& value : row.values) {
-      fedavg = fedavg || (value.ours && value.figure != nullptr && value.figure->method == "FedAvg" &&
-                          value.figure->metric == "accuracy");
-      anew = anew || value.printed.has_value();
-      aside = aside || !value.comparable;
-      known = known || (value.figure != nullptr && !mean && value.figure->variant.empty() &&
-                        value.figure->shift == "P(Y|X)" && value.figure->metric == "accuracy");
-    }
-  }
-  if (mean) {
-    add_mean_notes(first, anew, table);
-  }
-  if (fedavg) {
-    table.notes.push_back(
-        "FedAvg: the model of the round with the best validation loss, as the paper's code takes it; all others after "
-        "the last round");
-  }
-  if (known) {
-    table.notes.push_back("P(Y|X): association known on both sides");
-  }
-  if (detail::headings_are_swapped(table.name)) {
-    table.notes.push_back(
-        "headings are as printed, with levels and drifts swapped: what is headed low 10/20 is medium 5/20, of ours as "
-        "of the paper's");
-  }
-  if (table.name == "dft_py") {
-    table.notes.push_back("its C.C. row is that of no other table; it is read as those of the other shifts");
-  }
-  if (aside && detail::layout_of(table.name).kind == PaperLayout::Kind::cells) {
-    table.notes.push_back(aside_note(first));
-  }
-  if (others) {
-    table.notes.push_back(
-        "algorithms that are not published are taken as Feroma is: on P(Y|X) by few labels in means over shifts, or "
-        "where they make nothing of labels, and in other tables, with the association known");
-  }
-  if (!filler.variants().empty()) {
-    table.notes.push_back(
-        fmt::format("variants of a preset do not count here: {}", fmt::join(filler.variants(), ", ")));
-  }
-  if (filler.several()) {
-    table.notes.push_back("several settings of ours fit a cell; the one with the most seeds is shown");
-  }
-}
-
 }  // namespace
 
 std::optional<double> PaperValue::difference() const {
@@ -271,10 +188,19 @@ std::pair<std::size_t, std::size_t> PaperTable::filled() const {
   for (const PaperRow& row : rows) {
     for (const PaperValue& value : row.values) {
       counts.first += value.ours ? 1U : 0U;
-      counts.second += value.figure != nullptr || row.name == kNotPublished ? 1U : 0U;
+      const bool possible = (value.figure != nullptr || row.name == kNotPublished) && !value.not_applicable;
+      counts.second += possible ? 1U : 0U;
     }
   }
   return counts;
+}
+
+bool PaperTable::is_measured() const {
+  return std::any_of(rows.begin(), rows.end(), [](const PaperRow& row) {
+    return std::any_of(row.values.begin(), row.values.end(), [](const PaperValue& value) {
+      return value.published && !value.aside && (value.ours || value.cells_found > 0);
+    });
+  });
 }
 
 std::vector<std::pair<std::string, std::string>> paper_table_names(const std::vector<PublishedFigure>& published) {
@@ -320,7 +246,7 @@ PaperTable make_paper_table(const std::string& name, const std::vector<Published
     case PaperLayout::Kind::requirement: fill_requirement(grid, filler, set.requirements, table); break;
     case PaperLayout::Kind::cost: detail::fill_cost_table(published, set, results, table); break;
   }
-  add_notes(filler, grid, table);
+  detail::add_paper_notes(filler, *grid.figures.begin()->second, table);
   return table;
 }
 

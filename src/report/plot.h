@@ -23,6 +23,7 @@ struct Plot {
   std::string y_title;              ///< with its unit
   std::vector<std::string> places;  ///< along the horizontal axis
   std::vector<Series> series;
+  std::string remark = {};  ///< a sentence more for its caption
 };
 
 /// The class that a curve of this look has in styles, with a blank behind it; empty for our own.

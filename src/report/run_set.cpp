@@ -7,6 +7,7 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "report/sweep_cells.h"
 
 namespace feroma {
 namespace {
@@ -43,12 +44,17 @@ void read_requirements(const fs::path& file, std::map<std::string, double>& valu
 
 class Finder {
  public:
-  Finder(RunSet& set, bool keep_going) : set_(set), keep_going_(keep_going) {}
+  /// `only` are the cells to read; null for all runs.
+  Finder(RunSet& set, bool keep_going, detail::SweepCells* only) : set_(set), keep_going_(keep_going), only_(only) {}
 
   void look(const fs::path& folder, int depth) {
     if (is_run(folder)) {
       ++found_;
-      attempt([&] { add(folder); });
+      attempt([&] {
+        if (only_ == nullptr || only_->take(folder)) {
+          add(folder);
+        }
+      });
       return;
     }
     if (fs::exists(folder / "requirements.json")) {
@@ -96,6 +102,7 @@ class Finder {
 
   RunSet& set_;
   bool keep_going_;
+  detail::SweepCells* only_;
   std::size_t found_ = 0;
   std::set<fs::path> seen_;
 };
@@ -295,9 +302,10 @@ fs::path folder_of(const fs::path& given) {
 
 }  // namespace
 
-RunSet find_runs(std::span<const fs::path> folders, bool keep_going) {
+RunSet find_runs(std::span<const fs::path> folders, bool keep_going, const std::string& sweep) {
   RunSet set;
-  Finder finder(set, keep_going);
+  detail::SweepCells cells(sweep);
+  Finder finder(set, keep_going, sweep.empty() ? nullptr : &cells);
   for (const fs::path& given : folders) {
     const fs::path folder = folder_of(given);
     require(fs::is_directory(folder), ErrorCode::invalid_config,
@@ -307,6 +315,12 @@ RunSet find_runs(std::span<const fs::path> folders, bool keep_going) {
     finder.look(folder, kRunDepth);
     require(finder.found() > before, ErrorCode::invalid_config,
             "{}: holds no run (config.toml and manifest.json), at most {} folders deep", folder.string(), kRunDepth);
+  }
+  if (!sweep.empty()) {
+    cells.require_known();
+    if (const auto [taken, all] = cells.counts(); taken < all) {
+      set.notes.push_back(fmt::format("sweep {}: {} of its {} cells are not there", sweep, all - taken, all));
+    }
   }
   return set;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include "feroma/core/error.h"
@@ -21,6 +22,18 @@ std::vector<double> differences(std::span<const double> a, std::span<const doubl
     result[i] = a[i] - b[i];
   }
   return result;
+}
+
+/// How far differences that are equal may lie apart, because the values behind them were rounded.
+double rounding_of(std::span<const double> a, std::span<const double> b) {
+  constexpr double kSteps = 16;
+  double largest = 0;
+  for (const std::span<const double> values : {a, b}) {
+    for (const double value : values) {
+      largest = std::max(largest, std::abs(value));
+    }
+  }
+  return kSteps * std::numeric_limits<double>::epsilon() * largest;
 }
 
 /// Of the values that are equal, how many are: for corrections.
@@ -129,7 +142,7 @@ std::optional<PairedTest> wilcoxon_signed_rank(std::span<const double> a, std::s
 std::optional<PairedTest> paired_t(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> apart = differences(a, b);
   const std::optional<MeanDeviation> spread = mean_and_deviation(apart);
-  if (!spread || !spread->deviation || *spread->deviation == 0) {
+  if (!spread || !spread->deviation || *spread->deviation <= rounding_of(a, b)) {
     return std::nullopt;
   }
   const auto n = static_cast<double>(apart.size());

@@ -1,6 +1,5 @@
 #include "feroma/report/study.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace feroma {
@@ -9,6 +8,7 @@ Study make_study(RunSet set, const StudyOptions& options, const std::vector<Publ
   Study study;
   study.set = std::move(set);
   study.notes = study.set.damaged;
+  study.notes.insert(study.notes.end(), study.set.notes.begin(), study.set.notes.end());
   study.results = results_of(study.set, study.notes);
   for (const std::string& name : options.tables) {
     study.tables.push_back(make_paper_table(name, published, study.set, study.results));
@@ -21,9 +21,7 @@ Study make_study(RunSet set, const StudyOptions& options, const std::vector<Publ
   if (options.against_paper && options.tables.empty()) {
     for (const auto& [name, title] : paper_table_names(published)) {
       PaperTable table = make_paper_table(name, published, study.set, study.results);
-      const bool measured =
-          std::any_of(table.rows.begin(), table.rows.end(), [](const PaperRow& row) { return !row.label.empty(); });
-      if (measured) {
+      if (table.is_measured()) {
         study.tables.push_back(std::move(table));
       }
     }

@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "feroma/report/study.h"
 #include "report/csv.h"
@@ -11,17 +11,50 @@ namespace feroma {
 namespace {
 
 /// New columns come last: readers know the others by their places. What a published figure is headed with stands in
-/// front, what our runs are at the end; of figures set aside, and where headings are swapped, the two differ.
+/// front, what our runs are behind it; of figures set aside, and where headings are swapped, the two differ.
 constexpr std::string_view kHeader =
     "table,dataset,shift,level,drift,clients,method,variant,metric,label,seeds,mean,std,published_mean,published_std,"
-    "published_printed,difference,our_dataset,our_level,our_drift\n";
+    "published_printed,difference,our_dataset,our_level,our_drift,cells_found,cells_needed\n";
+
+/// The fields of a line, in the order of the header.
+struct Line {
+  std::string table = {};
+  std::string dataset = {};
+  std::string shift = {};
+  std::string level = {};
+  std::string drift = {};
+  std::string clients = {};
+  std::string method = {};
+  std::string variant = {};
+  std::string metric = {};
+  std::string label = {};
+  std::string seeds = {};
+  std::string mean = {};
+  std::string deviation = {};
+  std::string published_mean = {};
+  std::string published_std = {};
+  std::string published_printed = {};
+  std::string difference = {};
+  std::string our_dataset = {};
+  std::string our_level = {};
+  std::string our_drift = {};
+  std::string cells_found = {};
+  std::string cells_needed = {};
+};
 
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.10g}", *value) : ""; }
+std::string number(std::size_t value) { return fmt::format("{}", value); }
 
-std::string line(const std::vector<std::string>& fields) {
+std::string csv_line(const Line& line) {
   std::string text;
-  for (const std::string& field : fields) {
-    text += detail::csv_field(field);
+  for (const std::string* field :
+       {&line.table,       &line.dataset,        &line.shift,         &line.level,
+        &line.drift,       &line.clients,        &line.method,        &line.variant,
+        &line.metric,      &line.label,          &line.seeds,         &line.mean,
+        &line.deviation,   &line.published_mean, &line.published_std, &line.published_printed,
+        &line.difference,  &line.our_dataset,    &line.our_level,     &line.our_drift,
+        &line.cells_found, &line.cells_needed}) {
+    text += detail::csv_field(*field);
     text += ',';
   }
   text.back() = '\n';
@@ -37,29 +70,29 @@ std::string table_lines(const PaperTable& table) {
         continue;  // the paper has no such figure
       }
       const PublishedFigure& f = *value.figure;
-      // The cost table has several figures of ours for one of the paper's; their columns tell them apart.
-      const std::string metric = table.name == "comm_cost" ? table.columns[c].title : f.metric;
-      const std::string method = row.name == kNotPublished ? "" : f.method;
-      text += line({table.name,
-                    f.dataset,
-                    f.shift,
-                    f.level,
-                    f.drift,
-                    f.clients,
-                    method,
-                    f.variant,
-                    metric,
-                    row.label,
-                    value.ours ? fmt::format("{}", value.seeds) : "0",
-                    number(value.ours),
-                    number(value.ours_std),
-                    number(value.published),
-                    number(value.published_std),
-                    number(value.printed),
-                    number(value.difference()),
-                    value.our_dataset,
-                    value.our_level,
-                    value.our_drift});
+      text += csv_line({.table = table.name,
+                        .dataset = f.dataset,
+                        .shift = f.shift,
+                        .level = f.level,
+                        .drift = f.drift,
+                        .clients = f.clients,
+                        .method = row.name == kNotPublished ? "" : f.method,
+                        .variant = f.variant,
+                        // The cost table has several figures of ours for one of the paper's; columns tell them apart.
+                        .metric = table.name == "comm_cost" ? table.columns[c].title : f.metric,
+                        .label = row.label,
+                        .seeds = number(value.ours ? value.seeds : 0),
+                        .mean = number(value.ours),
+                        .deviation = number(value.ours_std),
+                        .published_mean = number(value.published),
+                        .published_std = number(value.published_std),
+                        .published_printed = number(value.printed),
+                        .difference = number(value.difference()),
+                        .our_dataset = value.our_dataset,
+                        .our_level = value.our_level,
+                        .our_drift = value.our_drift,
+                        .cells_found = number(value.cells_found),
+                        .cells_needed = number(value.cells_needed)});
     }
   }
   return text;
@@ -70,44 +103,64 @@ std::string group_lines(const ResultGroup& group) {
     const auto found = group.settings.find(key);
     return found == group.settings.end() ? std::string() : plain_text(found->second);
   };
-  const std::string dataset = setting("scenario.dataset");
-  const std::string level = setting("scenario.level");
-  const std::string drift = setting("scenario.drifts") + "/" + setting("scenario.rounds");
-  std::string more;  // what else tells this group from others
-  for (const auto& [key, value] : group.facts) {
+  Line line{.table = "results",
+            .dataset = setting("scenario.dataset"),
+            .shift = setting("scenario.shift"),
+            .level = setting("scenario.level"),
+            .drift = setting("scenario.drifts") + "/" + setting("scenario.rounds"),
+            .clients = setting("scenario.clients")};
+  line.our_dataset = line.dataset;
+  line.our_level = line.level;
+  line.our_drift = line.drift;
+  for (const auto& [key, value] : group.facts) {  // what else tells this group from others
     if (key.find('.') != std::string::npos || key == "generator") {
-      more += fmt::format("{}{}={}", more.empty() ? "" : "; ", key, value);
+      line.variant += fmt::format("{}{}={}", line.variant.empty() ? "" : "; ", key, value);
     }
   }
   std::string text;
   for (const GroupRow& row : group.rows) {
+    line.label = row.label;
     for (std::size_t c = 0; c < row.values.size(); ++c) {
-      if (!row.values[c]) {
-        continue;
+      if (row.values[c]) {
+        const GroupColumn& column = group_columns()[c];
+        const MeanDeviation value = in_own_unit(column, *row.values[c]);
+        line.metric = column.name;
+        line.seeds = number(value.count);
+        line.mean = number(std::optional(value.mean));
+        line.deviation = number(value.deviation);
+        text += csv_line(line);
       }
-      const GroupColumn& column = group_columns()[c];
-      const MeanDeviation value = in_own_unit(column, *row.values[c]);
-      text += line({"results",
-                    dataset,
-                    setting("scenario.shift"),
-                    level,
-                    drift,
-                    setting("scenario.clients"),
-                    "",
-                    more,
-                    column.name,
-                    row.label,
-                    fmt::format("{}", value.count),
-                    number(value.mean),
-                    number(value.deviation),
-                    "",
-                    "",
-                    "",
-                    "",
-                    dataset,
-                    level,
-                    drift});
     }
+  }
+  return text;
+}
+
+/// Ranks over settings, or seeds where there is one setting alone, and tests over settings and seeds: `seeds` is how
+/// many those are.
+std::string comparison_lines(const Comparison& comparison) {
+  std::string text;
+  Line line{.table = "comparison"};
+  const auto add = [&text, &line](const char* metric, std::size_t count, const std::optional<double>& value) {
+    line.metric = metric;
+    line.seeds = number(count);
+    line.mean = number(value);
+    text += value ? csv_line(line) : "";
+  };
+  const std::size_t blocks = comparison.friedman.blocks;
+  add("friedman_chi_square", blocks, comparison.friedman.chi_square);
+  add("friedman_p", blocks, comparison.friedman.p);
+  add("critical_difference", blocks, comparison.critical_difference);
+  for (std::size_t i = 0; i < comparison.labels.size(); ++i) {
+    line.label = comparison.labels[i];
+    add("mean_rank", blocks, comparison.friedman.mean_ranks[i]);
+  }
+  line.variant = "versus " + comparison.reference;
+  for (const Comparison::Pair& pair : comparison.pairs) {
+    line.label = pair.label;
+    add("mean_difference", pair.n, pair.mean_difference);
+    add("wilcoxon_p", pair.n, pair.wilcoxon ? std::optional(pair.wilcoxon->p) : std::nullopt);
+    add("wilcoxon_p_holm", pair.n, pair.adjusted);
+    add("t_p", pair.n, pair.t ? std::optional(pair.t->p) : std::nullopt);
   }
   return text;
 }
@@ -122,7 +175,7 @@ std::string study_csv(const Study& study) {
   for (const ResultGroup& group : study.groups) {
     text += group_lines(group);
   }
-  return text;
+  return text + (study.comparison ? comparison_lines(*study.comparison) : "");
 }
 
 }  // namespace feroma

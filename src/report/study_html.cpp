@@ -5,6 +5,7 @@
 #include "feroma/report/figures.h"
 #include "report/assets.h"
 #include "report/cell_text.h"
+#include "report/comparison_rows.h"
 #include "report/markup.h"
 #include "report/mixing_section.h"
 
@@ -31,8 +32,10 @@ std::string paper_cell_html(const PaperValue& value, const PaperColumn& column) 
                      : tone == detail::Tone::good ? "gain"
                      : tone == detail::Tone::bad  ? "loss"
                                                   : "";
+  const std::string why =
+      value.not_applicable ? fmt::format(" title=\"{}\"", escape_html(*value.not_applicable)) : std::string();
   std::string html =
-      fmt::format("<td class=\"{}\"><b class=\"ours\">{}</b>", kind, detail::ours_text(value, column.digits));
+      fmt::format("<td class=\"{}\"{}><b class=\"ours\">{}</b>", kind, why, detail::ours_text(value, column.digits));
   if (value.published) {
     html += fmt::format("<small>{}</small>", detail::published_text(value, column.digits));
   }
@@ -94,38 +97,30 @@ std::string group_section(const ResultGroup& group) {
   return html + "</tbody></table></div></section>\n";
 }
 
-std::string pair_cells(const Comparison& comparison, const std::string& label) {
-  for (const Comparison::Pair& pair : comparison.pairs) {
-    if (pair.label == label) {
-      return fmt::format("<td>{:+.2f}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", pair.mean_difference, pair.n,
-                         pair.wilcoxon ? escape_html(detail::p_text(pair.wilcoxon->p)) : "-",
-                         pair.adjusted ? escape_html(detail::p_text(*pair.adjusted)) : "-",
-                         pair.t ? escape_html(detail::p_text(pair.t->p)) : "-");
-    }
-  }
-  return "<td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td><td class=\"none\">-</td>"
-         "<td class=\"none\">-</td>";
-}
-
 std::string comparison_section(const Comparison& comparison) {
   std::string html = fmt::format(
       "<section><h2>Which differ</h2><p class=\"lead\">Over {} that all of these have; on P(Y|X) by few labels where a "
       "method can use them. Friedman's chi-square {:.2f}, p {}. Against {}: by how many points it leads, over how many "
       "settings and seeds (n), and two-sided p values of paired tests.</p><div class=\"scroll\" "
-      "tabindex=\"0\"><table><thead><tr><th scope=\"col\">algorithm</th><th scope=\"col\">mean rank</th><th "
-      "scope=\"col\">{} leads by</th><th scope=\"col\">n</th><th scope=\"col\">Wilcoxon p</th><th "
-      "scope=\"col\">after Holm</th><th scope=\"col\">t test p</th></tr></thead><tbody>",
+      "tabindex=\"0\"><table><thead><tr>",
       comparison.count_text(comparison.friedman.blocks), comparison.friedman.chi_square,
-      escape_html(detail::p_text(comparison.friedman.p)), escape_html(comparison.reference),
-      escape_html(comparison.reference));
-  for (std::size_t i = 0; i < comparison.labels.size(); ++i) {
-    html += fmt::format("<tr><th scope=\"row\">{}</th><td>{:.2f}</td>{}</tr>", escape_html(comparison.labels[i]),
-                        comparison.friedman.mean_ranks[i], pair_cells(comparison, comparison.labels[i]));
+      escape_html(detail::p_text(comparison.friedman.p)), escape_html(comparison.reference));
+  for (const std::string& heading : detail::comparison_headings(comparison)) {
+    html += "<th scope=\"col\">" + escape_html(heading) + "</th>";
+  }
+  html += "</tr></thead><tbody>";
+  for (const std::vector<std::string>& row : detail::comparison_rows(comparison)) {
+    html += "<tr><th scope=\"row\">" + escape_html(row.front()) + "</th>";
+    for (std::size_t c = 1; c < row.size(); ++c) {
+      html += row[c] == "-" ? std::string("<td class=\"none\">-</td>") : "<td>" + escape_html(row[c]) + "</td>";
+    }
+    html += "</tr>";
   }
   return html + "</tbody></table></div>" + notes_html(comparison.notes()) + "</section>\n";
 }
 
-std::string figures_section(const std::string& title, const std::string& lead, const std::vector<Figure>& figures) {
+std::string figures_section(const std::string& title, const std::string& lead, const std::vector<Figure>& figures,
+                            const std::vector<std::string>& undrawn = {}) {
   if (figures.empty()) {
     return "";
   }
@@ -136,7 +131,7 @@ std::string figures_section(const std::string& title, const std::string& lead, c
         fmt::format("<figure id=\"{}\"><h3>{}</h3>{}<figcaption>{}</figcaption>{}</figure>", escape_html(figure.name),
                     escape_html(figure.title), figure.svg, escape_html(figure.caption), figure.numbers);
   }
-  return html + "</div></section>\n";
+  return html + "</div>" + notes_html(undrawn) + "</section>\n";
 }
 
 std::string chips_html(const Study& study) {
@@ -173,8 +168,9 @@ std::string study_html(const Study& study, const std::vector<PublishedFigure>& p
         runs.size(), study.groups.size());
   }
   for (const RunData& run : runs) {
-    sections += figures_section(run.title.empty() ? "Run " + run.name : run.title,
-                                "Of this setting the first run of each algorithm.", run_figures(run));
+    sections +=
+        figures_section(run.title.empty() ? "Run " + run.name : run.title,
+                        "Of this setting the first run of each algorithm.", run_figures(run), undrawn_figures(run));
   }
   const Json mixing = detail::mixing_json(runs);
   sections += detail::mixing_section(mixing);

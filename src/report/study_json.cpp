@@ -13,6 +13,9 @@ Json number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
+/// Such as why a method has no meaning somewhere.
+Json text_or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
+
 Json table_json(const PaperTable& table) {
   Json columns = Json::array();
   for (const PaperColumn& column : table.columns) {
@@ -28,7 +31,10 @@ Json table_json(const PaperTable& table) {
                         {"published_mean", number(value.published)},
                         {"published_std", number(value.published_std)},
                         {"published_printed", number(value.printed)},
-                        {"difference", number(value.difference())}});
+                        {"difference", number(value.difference())},
+                        {"not_applicable", text_or_null(value.not_applicable)},
+                        {"cells_found", value.cells_found},
+                        {"cells_needed", value.cells_needed}});
     }
     rows.push_back({{"row", row.name},
                     {"label", row.label.empty() ? Json(nullptr) : Json(row.label)},
@@ -48,7 +54,10 @@ Json group_json(const ResultGroup& group) {
   }
   Json rows = Json::array();
   for (const GroupRow& row : group.rows) {
-    Json one{{"label", row.label}, {"seeds", row.seeds}, {"rank", row.rank ? Json(*row.rank) : Json(nullptr)}};
+    Json one{{"label", row.label},
+             {"seeds", row.seeds},
+             {"rank", row.rank ? Json(*row.rank) : Json(nullptr)},
+             {"not_applicable", text_or_null(row.not_applicable)}};
     for (std::size_t c = 0; c < row.values.size(); ++c) {
       const GroupColumn& column = group_columns()[c];
       if (!row.values[c]) {

@@ -2,6 +2,7 @@
 
 #include "feroma/report/study.h"
 #include "report/cell_text.h"
+#include "report/comparison_rows.h"
 
 namespace feroma {
 namespace {
@@ -106,6 +107,31 @@ std::string group_latex(const ResultGroup& group, std::size_t number) {
   return framed(body, group_columns().size(), escaped(group.title) + ".", fmt::format("results-{}", number));
 }
 
+std::string comparison_latex(const Comparison& comparison) {
+  std::string body;
+  const auto add = [&body](const std::vector<std::string>& cells) {
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::string text = cells[c] == "-" ? "--" : escaped(cells[c]);
+      body += c == 0 ? text : cell(text);
+    }
+    body += kEndRow;
+  };
+  const std::vector<std::string> headings = detail::comparison_headings(comparison);
+  add(headings);
+  body += "\\midrule\n";
+  for (const std::vector<std::string>& row : detail::comparison_rows(comparison)) {
+    add(row);
+  }
+  std::string caption =
+      fmt::format("Mean ranks over {}: Friedman's $\\chi^2$ {:.2f}, p {}; ranks differ beyond {:.2f} (Nemenyi, 0.05).",
+                  comparison.count_text(comparison.friedman.blocks), comparison.friedman.chi_square,
+                  escaped(detail::p_text(comparison.friedman.p)), comparison.critical_difference);
+  for (const std::string& note : comparison.notes()) {
+    caption += fmt::format(" {}.", escaped(note));
+  }
+  return framed(body, headings.size() - 2, caption, "comparison");  // algorithm and rank stand to the left
+}
+
 }  // namespace
 
 std::string study_latex(const Study& study) {
@@ -127,6 +153,9 @@ std::string study_latex(const Study& study) {
   }
   for (std::size_t i = 0; i < study.groups.size(); ++i) {
     add(group_latex(study.groups[i], i + 1));
+  }
+  if (study.comparison) {
+    add(comparison_latex(*study.comparison));
   }
   return text + "\\end{document}\n";
 }

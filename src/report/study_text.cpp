@@ -2,6 +2,7 @@
 
 #include "feroma/report/study.h"
 #include "report/cell_text.h"
+#include "report/comparison_rows.h"
 #include "report/text_grid.h"
 
 namespace feroma {
@@ -80,25 +81,16 @@ std::string comparison_text(const Comparison& comparison) {
       fmt::format("over {}: Friedman's chi-square {:.2f}, p {}; mean ranks differ beyond {:.2f} (Nemenyi, 0.05)\n",
                   comparison.count_text(comparison.friedman.blocks), comparison.friedman.chi_square,
                   detail::p_text(comparison.friedman.p), comparison.critical_difference);
-  Rows rows{{{"algorithm"},
-             {"mean rank"},
-             {fmt::format("{} leads by", comparison.reference)},
-             {"n"},
-             {"Wilcoxon p"},
-             {"after Holm"},
-             {"t test p"}}};
-  for (std::size_t i = 0; i < comparison.labels.size(); ++i) {
-    std::vector<TextCell> row{{comparison.labels[i]}, {fmt::format("{:.2f}", comparison.friedman.mean_ranks[i])}};
-    for (const Comparison::Pair& pair : comparison.pairs) {
-      if (pair.label == comparison.labels[i]) {
-        row.push_back({fmt::format("{:+.2f}", pair.mean_difference)});
-        row.push_back({fmt::format("{}", pair.n)});
-        row.push_back({pair.wilcoxon ? detail::p_text(pair.wilcoxon->p) : "-"});
-        row.push_back({pair.adjusted ? detail::p_text(*pair.adjusted) : "-"});
-        row.push_back({pair.t ? detail::p_text(pair.t->p) : "-"});
-      }
+  Rows rows;
+  const auto add = [&rows](const std::vector<std::string>& cells) {
+    std::vector<TextCell>& row = rows.emplace_back();
+    for (const std::string& cell : cells) {
+      row.push_back({cell});
     }
-    rows.push_back(std::move(row));
+  };
+  add(detail::comparison_headings(comparison));
+  for (const std::vector<std::string>& row : detail::comparison_rows(comparison)) {
+    add(row);
   }
   text += detail::text_grid(rows, /*left=*/1, /*colour=*/false);
   for (const std::string& note : comparison.notes()) {

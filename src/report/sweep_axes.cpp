@@ -141,6 +141,15 @@ std::optional<double> place_of(const SweepAxis& axis, const RunEntry& run) {
   return number_of(run.config, axis.key);
 }
 
+bool shows_best_round(const SweepAxis& axis, const ResultRecord& result, bool beside_published) {
+  return beside_published && axis.metric == "accuracy" && axis.key != kLabelsKey && result.algorithm == "fedavg";
+}
+
+std::optional<double> value_of(const SweepAxis& axis, const RunEntry& run, const ResultRecord& result,
+                               bool beside_published) {
+  return shows_best_round(axis, result, beside_published) ? pick(Pick::best_round, result) : axis.get(run, result);
+}
+
 Points published_points(const SweepAxis& axis, const RunEntry& run, const std::vector<PublishedFigure>& published) {
   Points points;
   const std::string table = table_for(axis, run);

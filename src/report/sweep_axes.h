@@ -36,6 +36,11 @@ inline constexpr std::string_view kClientsKey = "scenario.clients";
 
 /// Where a run stands on the axis.
 [[nodiscard]] std::optional<double> place_of(const SweepAxis& axis, const RunEntry& run);
+/// Whether a result is shown by its best round: FedAvg's accuracy beside published points, as in the tables.
+[[nodiscard]] bool shows_best_round(const SweepAxis& axis, const ResultRecord& result, bool beside_published);
+/// What an axis shows of a result.
+[[nodiscard]] std::optional<double> value_of(const SweepAxis& axis, const RunEntry& run, const ResultRecord& result,
+                                             bool beside_published);
 
 /// Values by their place on the axis and the name of the curve.
 using Points = std::map<double, std::map<std::string, MeanDeviation>>;

@@ -4,92 +4,76 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
+#include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "report/paper_map.h"
 #include "report/run_keys.h"
 #include "report/sweep_axes.h"
+#include "report/sweep_families.h"
 
 namespace feroma::detail {
 namespace {
 
 constexpr std::string_view kShiftKey = "scenario.shift";
 
-/// A setting without some of its lines, "key=value" each.
-std::string without(const std::vector<std::string_view>& keys, std::string_view setting) {
-  std::string rest;
-  while (!setting.empty()) {
-    const std::size_t end = setting.find('\n') + 1;
-    const std::string_view key = setting.substr(0, setting.find('='));
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      rest += setting.substr(0, end);
-    }
-    setting.remove_prefix(end);
-  }
-  return rest;
-}
-
-/// Values by place and label, one per seed.
-using Seeds = std::map<double, std::map<std::string, std::vector<double>>>;
-
-/// Runs that differ in nothing but their place on the axis.
-struct Family {
-  const RunEntry* first = nullptr;
-  Seeds values;
-  Seeds known;
-};
-/// Setting and privacy mode: budgets of different modes do not mean the same.
-using Families = std::map<std::pair<std::string, std::string>, Family>;
-
 /// What one plot shows.
 struct Curves {
   const RunEntry* run = nullptr;  ///< one of those behind it
+  std::string setting;            ///< what they have in common
+  bool best_round = false;        ///< whether FedAvg is shown by its best round
   Points ours;
   Points known;
   Points published;
 };
 
-Families families_of(const SweepAxis& axis, const Study& study) {
-  std::vector<std::string_view> keys = axis.follows;
-  keys.push_back(axis.key);
-  Families families;
-  for (const OurResult& result : study.results) {
-    const RunEntry& run = study.set.runs[result.run];
-    const std::optional<double> place = place_of(axis, run);
-    const std::optional<double> value = axis.get(run, result.result);
-    if (place && value && std::isfinite(*value)) {
-      Family& family = families[{without(keys, result.setting), privacy_mode(run)}];
-      family.first = family.first == nullptr ? &run : family.first;
-      family.values[*place][result.label].push_back(*value);
-      const std::optional<double> known = axis.known ? axis.known(run, result.result) : std::nullopt;
-      if (known && std::isfinite(*known)) {
-        family.known[*place][result.label].push_back(*known);
-      }
-    }
-  }
-  if (axis.key == kBudgetKey) {
-    // Runs without privacy stand behind the budgets of every mode.
-    for (auto& [key, family] : families) {
-      const auto off = families.find({key.first, "off"});
-      if (key.second != "off" && off != families.end()) {
-        family.values[kNoBudget] = off->second.values[kNoBudget];
-      }
-    }
-  }
-  return families;
-}
-
-Points points_of(const Seeds& seeds, const char* behind = "") {
+Points points_of(const SweepAxis::Get& get, const Family& family, const Study& study, const char* behind = "") {
   Points points;
-  for (const auto& [place, labels] : seeds) {
-    for (const auto& [label, values] : labels) {
-      points[place][label + behind] = *mean_and_deviation(values);
+  for (const auto& [place, labels] : family.results) {
+    for (const auto& [label, seeds] : labels) {
+      std::vector<double> values;
+      for (const auto& [seed, result] : seeds) {
+        const std::optional<double> value = get(study.set.runs[result->run], result->result);
+        if (value && std::isfinite(*value)) {
+          values.push_back(*value);
+        }
+      }
+      if (const std::optional<MeanDeviation> mean = mean_and_deviation(values)) {
+        points[place][label + behind] = *mean;
+      }
     }
   }
   return points;
+}
+
+bool has_best_round(const SweepAxis& axis, const Family& family, bool beside) {
+  for (const auto& [place, labels] : family.results) {
+    for (const auto& [label, seeds] : labels) {
+      for (const auto& [seed, result] : seeds) {
+        if (shows_best_round(axis, result->result, beside)) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+Curves curves_for(const SweepAxis& axis, const std::string& setting, const Family& family, const Study& study,
+                  const std::vector<PublishedFigure>& published) {
+  Curves curves{family.first, setting, false, {}, {}, published_points(axis, *family.first, published)};
+  const bool beside = !curves.published.empty();
+  curves.best_round = has_best_round(axis, family, beside);
+  curves.ours =
+      points_of([&](const RunEntry& run, const ResultRecord& result) { return value_of(axis, run, result, beside); },
+                family, study);
+  if (axis.known) {
+    curves.known = points_of(axis.known, family, study, ", association known");
+  }
+  return curves;
 }
 
 /// The mean of what all parts have; its spread is the root of the mean squared spread, as in the tables.
@@ -139,17 +123,28 @@ Plot titled_plot(const SweepAxis& axis, const RunEntry& run, bool over_shifts) {
   return plot;
 }
 
-/// The colour of our curve of the same name or method, or the next one.
+std::size_t count_points(const Plot::Series& series) {
+  return static_cast<std::size_t>(
+      std::count_if(series.values.begin(), series.values.end(), [](const auto& value) { return value.has_value(); }));
+}
+
+/// The colour of our curve of the same name, or else of the same method: one with several points before one that is
+/// not even a line. The next one where there is none.
 std::size_t colour_of(const Plot& plot, const std::string& label) {
   std::string start = label.substr(0, label.find(','));
   std::transform(start.begin(), start.end(), start.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const Plot::Series* found = nullptr;
   for (const Plot::Series& series : plot.series) {
-    if (series.label.starts_with(start)) {
+    if (series.label == start) {
       return series.colour;
     }
+    const bool longer = found == nullptr || (count_points(*found) < 2 && count_points(series) >= 2);
+    if (series.label.starts_with(start) && longer) {
+      found = &series;
+    }
   }
-  return plot.series.size();
+  return found == nullptr ? plot.series.size() : found->colour;
 }
 
 /// Adds curves for the places that the plot has.
@@ -176,6 +171,9 @@ void add_series(const Points& points, const std::vector<double>& places, Plot::L
 
 Plot plot_of(const SweepAxis& axis, const Curves& curves, bool over_shifts) {
   Plot plot = titled_plot(axis, *curves.run, over_shifts);
+  if (curves.best_round) {
+    plot.remark = "FedAvg is the model of the round with the best validation loss, as in the tables.";
+  }
   std::vector<double> places;
   for (const auto& [place, labels] : curves.ours) {
     plot.places.push_back(place == kNoBudget ? "no privacy" : fmt::format("{:g}", place));
@@ -188,28 +186,74 @@ Plot plot_of(const SweepAxis& axis, const Curves& curves, bool over_shifts) {
 }
 
 /// Means over the four shifts, of settings that have all of them.
-std::vector<Curves> means_over_shifts(const std::map<std::pair<std::string, std::string>, Curves>& all) {
-  std::map<std::pair<std::string, std::string>, std::map<std::string, const Curves*>> by_rest;
+std::vector<Curves> means_over_shifts(const std::map<FamilyKey, Curves>& all) {
+  std::map<FamilyKey, std::map<std::string, const Curves*>> by_rest;
   for (const auto& [key, curves] : all) {
     const ShiftName* shift = find_shift(text_of(*curves.run, "scenario.shift"));
     if (shift != nullptr && !shift->ending.empty()) {
-      by_rest[{without({kShiftKey}, key.first), key.second}][std::string(shift->ours)] = &curves;
+      by_rest[{without_keys({kShiftKey}, key.first), key.second}][std::string(shift->ours)] = &curves;
     }
   }
   std::vector<Curves> means;
   constexpr std::size_t kShifts = 4;
   for (const auto& [rest, shifts] : by_rest) {
     if (shifts.size() == kShifts) {
+      Curves mean{shifts.begin()->second->run, rest.first, false, {}, {}, {}};
       std::vector<const Points*> ours;
       std::vector<const Points*> published;
       for (const auto& [shift, curves] : shifts) {
         ours.push_back(&curves->ours);
         published.push_back(&curves->published);
+        mean.best_round = mean.best_round || curves->best_round;
       }
-      means.push_back({shifts.begin()->second->run, mean_points(ours), {}, mean_points(published)});
+      mean.ours = mean_points(ours);
+      mean.published = mean_points(published);
+      means.push_back(std::move(mean));
     }
   }
   return means;
+}
+
+/// A plot and what is behind it.
+struct DrawnPlot {
+  Plot plot;
+  const Curves* curves = nullptr;
+};
+
+/// The keys of settings, lines of "key=value", that not all of them have alike.
+std::set<std::string> telling_keys(const std::vector<DrawnPlot*>& plots) {
+  std::map<std::string, std::size_t> lines;
+  for (const DrawnPlot* drawn : plots) {
+    std::istringstream setting(drawn->curves->setting);
+    for (std::string line; std::getline(setting, line);) {
+      lines[line] += 1;
+    }
+  }
+  std::set<std::string> keys;
+  for (const auto& [line, count] : lines) {
+    if (count < plots.size()) {
+      keys.insert(line.substr(0, line.find('=')));
+    }
+  }
+  return keys;
+}
+
+/// Plots that would go by the same title have what their settings differ in put behind it.
+void tell_titles_apart(std::vector<DrawnPlot>& plots) {
+  std::map<std::string, std::vector<DrawnPlot*>> by_title;
+  for (DrawnPlot& drawn : plots) {
+    by_title[drawn.plot.title].push_back(&drawn);
+  }
+  constexpr std::string_view kScenario = "scenario.";
+  for (const auto& [title, same] : by_title) {
+    for (const std::string& key : same.size() > 1 ? telling_keys(same) : std::set<std::string>()) {
+      const std::string name = key.starts_with(kScenario) ? key.substr(kScenario.size()) : key;
+      for (DrawnPlot* drawn : same) {
+        const std::string value = text_of(*drawn->curves->run, key.c_str());
+        drawn->plot.title += value.empty() ? "" : fmt::format(", {} {}", name, value);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -217,20 +261,25 @@ std::vector<Curves> means_over_shifts(const std::map<std::pair<std::string, std:
 std::vector<Plot> sweep_plots(const Study& study, const std::vector<PublishedFigure>& published) {
   std::vector<Plot> plots;
   for (const SweepAxis& axis : sweep_axes()) {
-    std::map<std::pair<std::string, std::string>, Curves> all;
+    std::map<FamilyKey, Curves> all;
     for (const auto& [key, family] : families_of(axis, study)) {
-      if (family.values.size() > 1) {
-        all[key] = {family.first, points_of(family.values), points_of(family.known, ", association known"),
-                    published_points(axis, *family.first, published)};
+      if (family.results.size() > 1) {
+        all[key] = curves_for(axis, key.first, family, study, published);
       }
     }
-    for (const Curves& mean : axis.over_shifts ? means_over_shifts(all) : std::vector<Curves>()) {
+    const std::vector<Curves> means = axis.over_shifts ? means_over_shifts(all) : std::vector<Curves>();
+    std::vector<DrawnPlot> drawn;
+    for (const Curves& mean : means) {
       if (mean.ours.size() > 1) {
-        plots.push_back(plot_of(axis, mean, /*over_shifts=*/true));
+        drawn.push_back({plot_of(axis, mean, /*over_shifts=*/true), &mean});
       }
     }
     for (const auto& [key, curves] : all) {
-      plots.push_back(plot_of(axis, curves, /*over_shifts=*/false));
+      drawn.push_back({plot_of(axis, curves, /*over_shifts=*/false), &curves});
+    }
+    tell_titles_apart(drawn);
+    for (DrawnPlot& one : drawn) {
+      plots.push_back(std::move(one.plot));
     }
   }
   return plots;

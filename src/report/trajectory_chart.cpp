@@ -24,7 +24,12 @@ struct Sample {
 };
 using Line = std::vector<Sample>;
 
-std::vector<Line> client_lines(const AlgorithmRun& algorithm) {
+/// From one client that has a line to the next.
+std::size_t step_of(std::size_t clients) {
+  return std::max<std::size_t>(1, (clients + kTrajectories - 1) / kTrajectories);
+}
+
+std::map<std::uint32_t, Line> lines_by_client(const AlgorithmRun& algorithm) {
   std::map<std::uint32_t, Line> lines;
   for (const RoundRecord& round : algorithm.rounds) {
     for (const ClientRecord& client : round.clients) {
@@ -33,11 +38,15 @@ std::vector<Line> client_lines(const AlgorithmRun& algorithm) {
       }
     }
   }
-  const std::size_t every = (lines.size() + kTrajectories - 1) / kTrajectories;
+  return lines;
+}
+
+std::vector<Line> client_lines(const AlgorithmRun& algorithm) {
+  std::map<std::uint32_t, Line> lines = lines_by_client(algorithm);
   std::vector<Line> chosen;
   std::size_t i = 0;
   for (auto& [client, line] : lines) {
-    if (i++ % std::max<std::size_t>(1, every) == 0) {
+    if (i++ % step_of(lines.size()) == 0) {
       chosen.push_back(std::move(line));
     }
   }
@@ -72,6 +81,11 @@ std::string round_axis(const PlotArea& area, const CurveData& data) {
 }
 
 }  // namespace
+
+ShownPart drawn_clients(const AlgorithmRun& algorithm) {
+  const std::size_t all = lines_by_client(algorithm).size();
+  return {(all + step_of(all) - 1) / step_of(all), all};
+}
 
 std::string trajectory_svg(const AlgorithmRun& algorithm, std::size_t colour) {
   const CurveData data = curves_of(std::span(&algorithm, 1));

@@ -179,6 +179,50 @@ TEST(MixingCharts, OfManyClientsAndRoundsShowSome) {
   }));
 }
 
+/// The caption of the figure of this name.
+std::string caption_of(const RunData& run, const std::string& name) {
+  for (const Figure& figure : run_figures(run)) {
+    if (figure.name == name) {
+      return figure.caption;
+    }
+  }
+  return "no figure " + name;
+}
+
+TEST(RunFigures, SayHowManyClientsAndRoundsTheyShow) {
+  const TempFolder folder;
+  const RunData run = long_run(folder, 17);  // 100 clients
+  EXPECT_TRUE(caption_of(run, "long-accuracy-feroma-auto")
+                  .ends_with(" Drawn are 50 of 100 clients, evenly; means are over all."))
+      << caption_of(run, "long-accuracy-feroma-auto");
+  EXPECT_EQ(count(detail::trajectory_svg(run.algorithms[0], 0), "<path class=\"client"), 50U);
+  EXPECT_TRUE(caption_of(run, "long-mixing-rounds-feroma-auto")
+                  .ends_with(" Drawn are 4 of 17 rounds, evenly and with the last."))
+      << "40 000 cells are four rounds of 100 clients: " << caption_of(run, "long-mixing-rounds-feroma-auto");
+  EXPECT_TRUE(caption_of(run, "long-mixing-clients-feroma-auto").ends_with(" Drawn are 20 of 100 clients, the first."));
+  testing::write_sample_run(folder / "small", {});
+  const RunData small = load_run(folder / "small");
+  EXPECT_TRUE(holds(caption_of(small, "small-accuracy-feroma-auto"), "Faint: each client after training"));
+  for (const char* name :
+       {"small-accuracy-feroma-auto", "small-mixing-rounds-feroma-auto", "small-mixing-clients-feroma-auto"}) {
+    EXPECT_FALSE(holds(caption_of(small, name), "Drawn are")) << name;
+  }
+  EXPECT_TRUE(undrawn_figures(small).empty());
+}
+
+TEST(RunFigures, SayWhyMixingAmongVeryManyIsNotDrawn) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "many", {.clients = 201, .rounds = 4, .algorithms = {"feroma-auto"}});
+  const RunData run = load_run(folder / "many");
+  for (const Figure& figure : run_figures(run)) {
+    EXPECT_FALSE(holds(figure.name, "mixing")) << figure.name;
+  }
+  const std::vector<std::string> lines = undrawn_figures(run);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(holds(lines[0], "mixing of feroma-auto is not drawn: a figure of more than 200 clients"));
+  EXPECT_TRUE(holds(study_html(study_of(folder), published_figures(), {run}, "page"), lines[0]));
+}
+
 TEST(MixingCharts, OfFewRoundsShowAll) {
   const TempFolder folder;
   const RunData run = long_run(folder, 20);

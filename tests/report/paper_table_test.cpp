@@ -9,35 +9,18 @@
 #include "feroma/core/files.h"
 #include "tests/core/temp_folder.h"
 #include "tests/expect_error.h"
+#include "tests/report/paper_rows.h"
 #include "tests/report/study_runs.h"
 
 namespace feroma {
 namespace {
 
-using testing::runs_in;
+using testing::has_note;
+using testing::row;
 using testing::sample_result;
+using testing::table_of;
 using testing::TempFolder;
 using testing::write_cell;
-
-PaperTable table_of(const std::string& name, const TempFolder& folder) {
-  const RunSet set = runs_in(folder.path());
-  std::vector<std::string> notes;
-  return make_paper_table(name, published_figures(), set, results_of(set, notes));
-}
-
-const PaperRow& row(const PaperTable& table, const std::string& name, const std::string& label) {
-  for (const PaperRow& one : table.rows) {
-    if (one.name == name && one.label == label) {
-      return one;
-    }
-  }
-  throw std::runtime_error("no row " + name + " / " + label);
-}
-
-bool has_note(const PaperTable& table, const std::string& part) {
-  return std::any_of(table.notes.begin(), table.notes.end(),
-                     [&part](const std::string& note) { return note.find(part) != std::string::npos; });
-}
 
 TEST(Published, IsWhatTheSharedFileHolds) {
   const std::filesystem::path shared = std::filesystem::path(FEROMA_SOURCE_DIR) / "../shared/paper/results.csv";
@@ -241,21 +224,6 @@ TEST(PaperTable, VariantsOfAPresetStandOnlyWhereTheyAreAskedFor) {
   const PaperTable ablation = table_of("stoc_mnist_px_py", folder);
   EXPECT_TRUE(row(ablation, "M=1, threshold off", "feroma-m1").values[0].ours);
   EXPECT_TRUE(row(ablation, "M=3, threshold off", "feroma-reference").values[0].ours);
-}
-
-TEST(PaperTable, DistancesMayBeSeenOnOtherData) {
-  const TempFolder folder;
-  const std::string keys = "mapping.metric = \"cosine\"\nassign.metric = \"cosine\"\n";
-  write_cell(folder / "mnist", {.keys = keys}, {sample_result("feroma-cc", 90)});
-  write_cell(folder / "fmnist", {.dataset = "fmnist", .keys = keys}, {sample_result("feroma-cc", 73)});
-  const PaperTable table = table_of("dft_px", folder);
-  const PaperValue& own = row(table, "C.C.", "feroma-cc").values[0];
-  EXPECT_NEAR(*own.difference(), 73 - 73.79, 1e-12);
-  const PaperValue& other = row(table, "C.C.", "feroma-cc [mnist]").values[0];
-  EXPECT_DOUBLE_EQ(*other.ours, 90);
-  EXPECT_DOUBLE_EQ(*other.published, 73.79);
-  EXPECT_FALSE(other.difference());
-  EXPECT_TRUE(has_note(table, "stand beside figures of FMNIST"));
 }
 
 TEST(PaperTable, TimesAreLogarithms) {

@@ -54,6 +54,43 @@ TEST(RunSet, TheDatabaseOfASweepStandsForItsFolder) {
   });
 }
 
+TEST(RunSet, OfOneSweepHasItsCellsAlone) {
+  const TempFolder folder;
+  write_cell(folder / "all/sweep/cells/0a1b", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "all/sweep/cells/2c3d", {.seed = 43}, {sample_result("fedavg", 71)});
+  write_cell(folder / "all/sweep/cells/4e5f", {.seed = 44}, {sample_result("fedavg", 72)});
+  write_cell(folder / "all/alone", {.seed = 45}, {sample_result("fedavg", 73)});
+  make_writable_folder(folder / "all/sweep/sweeps");
+  write_file_atomically(folder / "all/sweep/sweeps/levels.toml",
+                        std::string_view("[sweep]\nfile = \"levels.toml\"\n[cell]\n0a1b = \"low\"\n"
+                                         "4e5f = \"high\"\nffff = \"not begun\"\n"));
+  write_file_atomically(folder / "all/sweep/sweeps/other.toml",
+                        std::string_view("[sweep]\nfile = \"other.toml\"\n[cell]\n2c3d = \"low\"\n"));
+  // What is damaged in another sweep is no matter here.
+  write_file_atomically(folder / "all/sweep/cells/2c3d/summary.json", std::string_view("{"));
+  const RunSet set = find_runs(std::vector{folder / "all"}, /*keep_going=*/false, "levels");
+  ASSERT_EQ(set.runs.size(), 2U);
+  EXPECT_EQ(set.runs[0].folder, folder / "all/sweep/cells/0a1b");
+  EXPECT_EQ(set.runs[1].folder, folder / "all/sweep/cells/4e5f");
+  EXPECT_EQ(set.notes, std::vector<std::string>{"sweep levels: 1 of its 3 cells are not there"});
+  EXPECT_EQ(make_study(set, {}, published_figures()).notes, set.notes);
+  expect_error(ErrorCode::invalid_config,
+               "--sweep level: no sweep of this name ran in these folders, there are: levels, other; did you mean "
+               "levels?",
+               [&] { return find_runs(std::vector{folder / "all"}, false, "level"); });
+  expect_error(ErrorCode::invalid_config, "--sweep levels: no sweep ran in these folders",
+               [&] { return find_runs(std::vector{folder / "all/alone"}, false, "levels"); });
+}
+
+TEST(RunSet, ADamagedListOfASweepIsNamed) {
+  const TempFolder folder;
+  write_cell(folder / "cells/0a1b", {}, {sample_result("fedavg", 70)});
+  make_writable_folder(folder / "sweeps");
+  write_file_atomically(folder / "sweeps/levels.toml", std::string_view("[cell\n"));
+  expect_error(ErrorCode::invalid_data, "levels.toml",
+               [&] { return find_runs(std::vector{folder.path()}, false, "levels"); });
+}
+
 TEST(RunSet, AnUnfinishedRunIsKeptWithoutResultsAndNoted) {
   const TempFolder folder;
   write_cell(folder / "run", {}, {sample_result("fedavg", 70)});

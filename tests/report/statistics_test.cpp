@@ -89,6 +89,14 @@ TEST(PairedT, AgreesWithStudentsSleepData) {
   EXPECT_FALSE(paired_t(std::vector<double>{1, 2}, std::vector<double>{0, 1}).has_value());
 }
 
+TEST(PairedT, DifferencesThatRoundingAlonePartsDoNotVary) {
+  // 19.9 each; computed, they are 4e-15 apart, which would make t 1e16.
+  const std::vector<double> a{90.1, 91.3, 64.3, 33.3};
+  const std::vector<double> b{70.2, 71.4, 44.4, 13.4};
+  EXPECT_FALSE(paired_t(a, b).has_value());
+  EXPECT_TRUE(paired_t(a, std::vector<double>{70.2, 71.4, 44.4, 13.4001}).has_value()) << "one test sample more";
+}
+
 TEST(Tails, AgreeWithPrintedTables) {
   EXPECT_NEAR(chi_square_tail(3.841459, 1), 0.05, 1e-7);  // 95 % points of the usual tables
   EXPECT_NEAR(chi_square_tail(18.307038, 10), 0.05, 1e-7);

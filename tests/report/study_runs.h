@@ -54,6 +54,24 @@ inline Study study_of(const TempFolder& folder, const StudyOptions& options = {}
   return make_study(runs_in(folder.path()), options, published_figures());
 }
 
+/// Two settings with three seeds each, in which feroma leads fedavg and fedavg leads ifca.
+inline void write_study(const TempFolder& folder) {
+  for (int seed = 42; seed < 45; ++seed) {
+    for (const int drifts : {5, 10}) {
+      const double extra = seed - 42;
+      write_cell(folder / fmt::format("d{}-s{}", drifts, seed), {.drifts = drifts, .seed = seed},
+                 {sample_result("ifca", 40 + extra), sample_result("fedavg", 70 + 2 * extra),
+                  sample_result("feroma-auto", 90 + extra)});
+    }
+  }
+}
+
+/// The line that starts like this; empty where there is none.
+inline std::string line_with(const std::string& text, const std::string& start) {
+  const std::size_t at = text.find("\n" + start) + 1;
+  return at == 0 ? "" : text.substr(at, text.find('\n', at) - at);
+}
+
 /// A sample run with profiles: two numbers per client that tell its distribution.
 inline RunData run_with_profiles(const TempFolder& folder, const SampleRun& sample = {}) {
   write_sample_run(folder / "run", sample);

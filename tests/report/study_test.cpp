@@ -2,16 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "feroma/core/files.h"
+#include "feroma/report/figures.h"
 #include "src/report/cell_text.h"
 #include "src/report/csv.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
-#include "tests/expect_error.h"
 #include "tests/report/count.h"
 #include "tests/report/study_runs.h"
 
@@ -20,29 +19,12 @@ namespace {
 
 using testing::count;
 using testing::holds;
-using testing::runs_in;
+using testing::line_with;
 using testing::sample_result;
 using testing::study_of;
 using testing::TempFolder;
 using testing::write_cell;
-
-/// The line that starts like this; empty where there is none.
-std::string line_with(const std::string& text, const std::string& start) {
-  const std::size_t at = text.find("\n" + start) + 1;
-  return at == 0 ? "" : text.substr(at, text.find('\n', at) - at);
-}
-
-/// Two settings with three seeds each, in which feroma leads fedavg and fedavg leads ifca.
-void write_study(const TempFolder& folder) {
-  for (int seed = 42; seed < 45; ++seed) {
-    for (const int drifts : {5, 10}) {
-      const double extra = seed - 42;
-      write_cell(folder / fmt::format("d{}-s{}", drifts, seed), {.drifts = drifts, .seed = seed},
-                 {sample_result("ifca", 40 + extra), sample_result("fedavg", 70 + 2 * extra),
-                  sample_result("feroma-auto", 90 + extra)});
-    }
-  }
-}
+using testing::write_study;
 
 TEST(Groups, AreRunsThatDifferInTheirSeedsOnly) {
   const TempFolder folder;
@@ -137,134 +119,6 @@ TEST(Groups, WithATableAreThoseOfItsExperiments) {
   EXPECT_EQ(study.results.size(), 18U);
 }
 
-TEST(Compare, RanksTestsAndCriticalDifference) {
-  const TempFolder folder;
-  write_study(folder);
-  const Study study = study_of(folder);
-  ASSERT_TRUE(study.comparison);
-  const Comparison& comparison = *study.comparison;
-  EXPECT_EQ(comparison.labels, (std::vector<std::string>{"feroma-auto", "fedavg", "ifca"}));
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_NEAR(comparison.friedman.mean_ranks[i], static_cast<double>(i + 1), 1e-12);
-  }
-  EXPECT_FALSE(comparison.by_seed);
-  EXPECT_NEAR(comparison.friedman.chi_square, 4, 1e-12);  // 2 settings that agree: N (k - 1)
-  ASSERT_EQ(comparison.pairs.size(), 2U);
-  EXPECT_EQ(comparison.reference, "feroma-auto");
-  EXPECT_EQ(comparison.pairs[0].n, 6U) << "pairs are tested over settings and seeds";
-  EXPECT_DOUBLE_EQ(comparison.pairs[0].mean_difference, 19);
-  EXPECT_DOUBLE_EQ(comparison.pairs[0].wilcoxon->p, 2.0 / 64);
-  EXPECT_DOUBLE_EQ(*comparison.pairs[0].adjusted, 4.0 / 64);
-  EXPECT_FALSE(comparison.pairs[1].t) << "differences that do not vary have no t";
-  EXPECT_NEAR(comparison.critical_difference, 2.343 * std::sqrt(12.0 / 12), 1e-3);
-}
-
-TEST(Compare, SeedsOfASettingAreOneBlock) {
-  // Four algorithms at seed 42, two of them at two more: the more seeds must not put the other two out.
-  const TempFolder folder;
-  for (const int drifts : {5, 10}) {
-    write_cell(folder / fmt::format("all-{}", drifts), {.drifts = drifts},
-               {sample_result("feroma-auto", 90), sample_result("fedavg", 80), sample_result("ifca", 70),
-                sample_result("cfl", 60)});
-    for (const int seed : {43, 44}) {
-      write_cell(folder / fmt::format("two-{}-{}", drifts, seed), {.drifts = drifts, .seed = seed},
-                 {sample_result("feroma-auto", 50), sample_result("fedavg", 81)});
-    }
-  }
-  const Study study = study_of(folder);
-  ASSERT_TRUE(study.comparison);
-  EXPECT_EQ(study.comparison->labels, (std::vector<std::string>{"feroma-auto", "fedavg", "ifca", "cfl"}));
-  EXPECT_EQ(study.comparison->friedman.blocks, 2U);
-  EXPECT_EQ(study.comparison->blocks[0], (std::vector<double>{90, 80, 70, 60})) << "by the seed that all have";
-  EXPECT_EQ(study.comparison->left_out, 0U);
-  EXPECT_EQ(study.comparison->pairs[0].n, 6U) << "all that feroma-auto and fedavg have in common";
-  EXPECT_NEAR(study.comparison->pairs[0].mean_difference, (10 + 2 * (50 - 81)) / 3.0, 1e-12);
-  EXPECT_EQ(study.comparison->pairs[1].n, 2U);
-  EXPECT_TRUE(holds(study_text(study, false), "over 2 settings: Friedman's")) << study_text(study, false);
-}
-
-TEST(Compare, ASettingCountsByTheMeanOfTheSeedsThatAllHave) {
-  const TempFolder folder;
-  write_study(folder);
-  const Study study = study_of(folder);
-  EXPECT_EQ(study.comparison->blocks[0], (std::vector<double>{91, 72, 41}));
-}
-
-TEST(Compare, OfOneSettingSeedsAreTheBlocks) {
-  const TempFolder folder;
-  for (const int seed : {42, 43, 44}) {
-    write_cell(folder / fmt::format("{}", seed), {.seed = seed},
-               {sample_result("feroma-auto", 90), sample_result("fedavg", 80 + seed - 42)});
-  }
-  const Study study = study_of(folder);
-  ASSERT_TRUE(study.comparison);
-  EXPECT_TRUE(study.comparison->by_seed);
-  EXPECT_EQ(study.comparison->friedman.blocks, 3U);
-  EXPECT_TRUE(holds(study_text(study, false), "over 3 seeds: Friedman's"));
-}
-
-TEST(Compare, AnotherReferenceAndAnUnknownOne) {
-  const TempFolder folder;
-  write_study(folder);
-  EXPECT_EQ(study_of(folder, {.versus = "ifca"}).comparison->reference, "ifca");
-  expect_error(ErrorCode::invalid_config, "did you mean fedavg?",
-               [&] { return study_of(folder, {.versus = "fedavgg"}); });
-}
-
-TEST(Compare, BlocksWithoutAnAlgorithmDoNotCount) {
-  const TempFolder folder;
-  write_study(folder);
-  write_cell(folder / "odd", {.drifts = 20}, {sample_result("fedavg", 70), sample_result("cfl", 75)});
-  const Study study = study_of(folder);
-  EXPECT_EQ(study.comparison->left_out, 1U);
-  EXPECT_EQ(study.comparison->labels_left_out, std::vector<std::string>{"cfl"});
-  EXPECT_EQ(study.comparison->friedman.blocks, 2U);
-  EXPECT_TRUE(holds(study_text(study, false), "not counted, for want of one of these algorithms: 1 setting\n"));
-}
-
-TEST(Compare, LeavesOutWhatWouldLeaveNoBlockComplete) {
-  const TempFolder folder;
-  write_study(folder);
-  // No block has both ifca and cfl.
-  for (const char* level : {"medium", "high"}) {
-    write_cell(folder / fmt::format("cfl-{}", level), {.level = level},
-               {sample_result("fedavg", 70), sample_result("feroma-auto", 90), sample_result("cfl", 60)});
-  }
-  const Study study = study_of(folder);
-  ASSERT_TRUE(study.comparison);
-  EXPECT_EQ(study.comparison->labels, (std::vector<std::string>{"feroma-auto", "fedavg"}));
-  EXPECT_EQ(study.comparison->labels_left_out, (std::vector<std::string>{"cfl", "ifca"}));
-  EXPECT_EQ(study.comparison->friedman.blocks, 4U);
-  const Study versus = study_of(folder, {.versus = "cfl"});
-  ASSERT_TRUE(versus.comparison);
-  EXPECT_EQ(versus.comparison->reference, "cfl") << "whoever is asked for stays";
-  EXPECT_EQ(versus.comparison->friedman.blocks, 2U);
-}
-
-TEST(Compare, SaysSoWhenNothingCanBeCompared) {
-  const TempFolder folder;
-  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
-  write_cell(folder / "b", {.seed = 43}, {sample_result("ifca", 75)});
-  const Study study = study_of(folder);
-  EXPECT_FALSE(study.comparison);
-  ASSERT_EQ(study.notes.size(), 1U);
-  EXPECT_TRUE(holds(study.notes[0], "no tests: no two algorithms have 2 seeds in common")) << study.notes[0];
-}
-
-TEST(Compare, WithATableItIsAboutItsExperiments) {
-  const TempFolder folder;
-  write_study(folder);
-  for (int seed = 42; seed < 45; ++seed) {
-    write_cell(folder / fmt::format("px100-{}", seed), {.seed = seed, .clients = 100},
-               {sample_result("ifca", 99), sample_result("fedavg", 1), sample_result("feroma-auto", 2)});
-  }
-  const Study study = study_of(folder, {.tables = {"main_appe_mnist_px"}});
-  ASSERT_TRUE(study.comparison);
-  EXPECT_EQ(study.comparison->friedman.blocks, 2U) << "none with 100 clients";
-  EXPECT_EQ(study.comparison->labels.front(), "feroma-auto");
-  EXPECT_TRUE(holds(study_text(study, false), "feroma-auto leads by"));
-}
-
 TEST(StudyText, AlignsGroupsAndShowsTests) {
   const TempFolder folder;
   write_study(folder);
@@ -323,18 +177,41 @@ TEST(StudyCsv, HasOneFigurePerLine) {
   const std::string csv = study_csv(study_of(folder, {.tables = {"main_appe_mnist_px"}}));
   EXPECT_TRUE(holds(csv,
                     "main_appe_mnist_px,MNIST,P(X),low,5/20,,FedAvg,,accuracy,fedavg,3,72,2,66.55,1.23,,5.45,"
-                    "mnist,low,5/20\n"))
+                    "mnist,low,5/20,1,1\n"))
       << csv;
-  EXPECT_TRUE(holds(csv, "main_appe_mnist_px,MNIST,P(X),high,20/20,,CFL,,accuracy,,0,,,70.65,4.2,,,,,\n")) << csv;
+  EXPECT_TRUE(holds(csv, "main_appe_mnist_px,MNIST,P(X),high,20/20,,CFL,,accuracy,,0,,,70.65,4.2,,,,,,0,1\n")) << csv;
   EXPECT_TRUE(holds(csv,
                     "results,mnist,covariate,low,5/20,20,,generator=feroma,accuracy,fedavg,3,72,2,,,,,"
-                    "mnist,low,5/20\n"))
+                    "mnist,low,5/20,,\n"))
       << csv;
   EXPECT_TRUE(holds(csv, ",bytes_up_per_client_round,fedavg,3,248504,")) << "bytes, not the kB that people see";
   std::istringstream lines(csv);
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_EQ(detail::split_csv_line(line, "line").size(), 20U) << line;
+    EXPECT_EQ(detail::split_csv_line(line, "line").size(), 22U) << line;
   }
+}
+
+TEST(StudyCsv, HasRanksAndTests) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string csv = study_csv(study_of(folder));
+  const auto comparison = [](const std::string& variant, const std::string& metric, const std::string& label,
+                             const std::string& numbers) {
+    return fmt::format("\ncomparison,,,,,,,{},{},{},{},,,,,,,,,,\n", variant, metric, label, numbers);
+  };
+  EXPECT_TRUE(holds(csv, comparison("", "friedman_chi_square", "", "2,4")));
+  EXPECT_TRUE(holds(csv, comparison("", "mean_rank", "feroma-auto", "2,1")));
+  EXPECT_TRUE(holds(csv, comparison("versus feroma-auto", "mean_difference", "fedavg", "6,19")));
+  EXPECT_TRUE(holds(csv, comparison("versus feroma-auto", "wilcoxon_p", "fedavg", "6,0.03125")));
+  EXPECT_TRUE(holds(csv, comparison("versus feroma-auto", "wilcoxon_p_holm", "fedavg", "6,0.0625")));
+  EXPECT_FALSE(holds(csv, ",t_p,ifca,")) << "differences that do not vary have no t";
+}
+
+TEST(StudyCsv, SaysHowMuchOfAMeanIsThere) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string csv = study_csv(study_of(folder, {.tables = {"main_table_2"}}));
+  EXPECT_TRUE(line_with(csv, "main_table_2,MNIST,all,low,5/20,,FedAvg,,accuracy,fedavg,0,,").ends_with(",1,4")) << csv;
 }
 
 TEST(StudyCsv, SaysWhatOursIsWhereThePublishedFigureIsAnother) {
@@ -345,8 +222,8 @@ TEST(StudyCsv, SaysWhatOursIsWhereThePublishedFigureIsAnother) {
              {sample_result("feroma-cc", 73)});
   const std::string csv = study_csv(study_of(folder, {.tables = {"dft_px"}}));
   const std::string heading = "dft_px,FMNIST,P(X),low,10/20,,Feroma,C.C.,accuracy,feroma-cc";  // as printed
-  EXPECT_TRUE(line_with(csv, heading + ",1,73,").ends_with(",fmnist,medium,5/20")) << csv;
-  EXPECT_TRUE(line_with(csv, heading + " [mnist],1,90,").ends_with(",,mnist,medium,5/20")) << csv;
+  EXPECT_TRUE(line_with(csv, heading + ",1,73,").ends_with(",fmnist,medium,5/20,1,1")) << csv;
+  EXPECT_TRUE(line_with(csv, heading + " [mnist],1,90,").ends_with(",,mnist,medium,5/20,1,1")) << csv;
 }
 
 TEST(StudyCsv, AMeanOverLevelsAndDriftsSaysSo) {
@@ -360,7 +237,7 @@ TEST(StudyCsv, AMeanOverLevelsAndDriftsSaysSo) {
     }
   }
   const std::string csv = study_csv(study_of(folder, {.tables = {"main_table_1"}}));
-  EXPECT_TRUE(line_with(csv, "main_table_1,MNIST,all,all,all,,FedAvg").ends_with(",mnist,all,all")) << csv;
+  EXPECT_TRUE(line_with(csv, "main_table_1,MNIST,all,all,all,,FedAvg").ends_with(",mnist,all,all,36,36")) << csv;
 }
 
 TEST(StudyLatex, IsADocumentOfBooktabsTables) {
@@ -369,8 +246,8 @@ TEST(StudyLatex, IsADocumentOfBooktabsTables) {
   const std::string latex =
       study_latex(study_of(folder, {.tables = {"main_appe_mnist_px", "main_appe_mnist_pyx", "comm_cost"}}));
   EXPECT_EQ(count(latex, "\\begin{"), count(latex, "\\end{"));
-  EXPECT_EQ(count(latex, "\\begin{tabular}"), 5U) << "three tables and two settings";
-  EXPECT_EQ(count(latex, "\\toprule"), 5U);
+  EXPECT_EQ(count(latex, "\\begin{tabular}"), 6U) << "three tables, two settings and the tests";
+  EXPECT_EQ(count(latex, "\\toprule"), 6U);
   EXPECT_TRUE(holds(latex, "\\usepackage{booktabs}"));
   // Of every row the same number of cells.
   std::istringstream lines(latex);
@@ -387,6 +264,16 @@ TEST(StudyLatex, IsADocumentOfBooktabsTables) {
   EXPECT_TRUE(holds(latex, "\\label{tab:comm_cost}"));
   EXPECT_FALSE(holds(latex, "as printed"));
   EXPECT_FALSE(holds(latex, "\\clearpage"));
+}
+
+TEST(StudyLatex, HasATableOfRanksAndTests) {
+  const TempFolder folder;
+  write_study(folder);
+  const std::string latex = study_latex(study_of(folder));
+  EXPECT_TRUE(holds(latex, "algorithm & mean rank & feroma-auto leads by & n & Wilcoxon p & after Holm & t test p"));
+  EXPECT_TRUE(holds(latex, "feroma-auto & 1.00 & -- & -- & -- & -- & -- \\\\"));
+  EXPECT_TRUE(holds(latex, "ifca & 3.00 & +50.00 & 6 & 0.0312 & 0.0625 & -- \\\\"));
+  EXPECT_TRUE(holds(latex, "\\label{tab:comparison}"));
 }
 
 TEST(StudyLatex, AMeanThatWasTakenAnewShowsWhatIsPrintedToo) {
@@ -415,10 +302,33 @@ TEST(StudyJson, HoldsGroupsTablesAndComparison) {
   EXPECT_EQ(json["groups"][1]["results"][2]["accuracy_few_label"], nullptr);
   EXPECT_EQ(json["tables"][0]["rows"][0]["values"][0]["published_mean"], 66.55);
   EXPECT_EQ(json["tables"][0]["rows"][1]["label"], nullptr);
+  EXPECT_EQ(json["tables"][0]["rows"][0]["values"][0]["cells_found"], 1);
+  EXPECT_EQ(json["tables"][0]["rows"][0]["values"][1]["cells_needed"], 1);
+  EXPECT_EQ(json["tables"][0]["rows"][0]["values"][0]["not_applicable"], nullptr);
   EXPECT_NEAR(json["comparison"]["mean_ranks"]["ifca"].get<double>(), 3, 1e-12);
   EXPECT_EQ(json["comparison"]["by_seed"], false);
   EXPECT_EQ(json["comparison"]["blocks"], 2);
   EXPECT_EQ(json["comparison"]["pairs"][0]["n"], 6);
+}
+
+TEST(StudyJson, SaysWhyAFigureIsNotApplicable) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {not_applicable("atp", "atp", "labels are several"), sample_result("fedavg", 70)});
+  const Study study = study_of(folder, {.tables = {"main_appe_mnist_px"}});
+  const auto json = nlohmann::json::parse(study_json(study));
+  std::size_t seen = 0;
+  for (const auto& row : json["tables"][0]["rows"]) {
+    if (row["row"] == "ATP") {
+      EXPECT_EQ(row["values"][0]["not_applicable"], "labels are several");
+      EXPECT_EQ(row["values"][0]["cells_found"], 0);
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 1U);
+  EXPECT_EQ(json["groups"][0]["results"][1]["not_applicable"], "labels are several");
+  EXPECT_TRUE(holds(study_text(study, false), "not applicable"));
+  const std::string page = study_html(study, published_figures(), {}, "page");
+  EXPECT_TRUE(holds(page, "<td class=\"missing\" title=\"labels are several\"><b class=\"ours\">not applicable</b>"));
 }
 
 TEST(Study, AgainstThePaperTakesTheTablesThatHaveAFigureOfOurs) {
@@ -430,6 +340,12 @@ TEST(Study, AgainstThePaperTakesTheTablesThatHaveAFigureOfOurs) {
   }
   EXPECT_EQ(names,
             (std::vector<std::string>{"main_table_1", "main_table_2", "dp_px_py", "main_appe_mnist_px", "cola_px"}));
+  const TempFolder aside;  // beside tables of Fashion-MNIST, and not of their experiments
+  write_cell(aside / "a", {.keys = "mapping.metric = \"cosine\"\nassign.metric = \"cosine\"\n"},
+             {sample_result("feroma-cc", 90)});
+  for (const PaperTable& table : study_of(aside, {.against_paper = true}).tables) {
+    EXPECT_FALSE(table.name.starts_with("dft_") || table.name == "3x1_table") << table.name;
+  }
   const TempFolder other;
   write_cell(other / "a", {.dataset = "emnist"}, {sample_result("fedavg", 70)});
   const Study nothing = study_of(other, {.against_paper = true});

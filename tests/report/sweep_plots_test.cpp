@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "feroma/report/figures.h"
@@ -50,6 +54,156 @@ TEST(SweepPlots, RunOverClientsAndBudgets) {
   EXPECT_EQ(count(svg, "class=\"curve published "), 4U) << "two curves and their keys";
   EXPECT_TRUE(holds(svg, "class=\"error c0\""));
   EXPECT_TRUE(holds(detail::plot_table_html(plots[0]), "<td>60.50 ± 0.71</td>"));
+}
+
+/// Cells as the sweeps over clients leave them: 20 clients of the main tables, the others with the paper's amount of
+/// data.
+void write_clients(const TempFolder& folder) {
+  for (const int clients : {10, 20, 50, 100}) {
+    write_cell(folder / fmt::format("c{}", clients),
+               {.level = "medium",
+                .drifts = 10,
+                .clients = clients,
+                .more = fmt::format("scale_rule = \"{}\"\n", clients == 20 ? "auto" : "paper")},
+               {sample_result("feroma-auto", 80 + clients / 10.0)});
+  }
+}
+
+TEST(SweepPlots, TwentyClientsOfAnyScaleRuleStandAmongTheOthers) {
+  const TempFolder folder;
+  write_clients(folder);
+  // A method of the main tables that no other number of clients was run with is no curve.
+  write_cell(folder / "other", {.level = "medium", .drifts = 10, .more = "scale_rule = \"auto\"\n"},
+             {sample_result("ifca", 60)});
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 2U) << "accuracy and time, of one family";
+  for (const detail::Plot& plot : plots) {
+    EXPECT_EQ(plot.places, (std::vector<std::string>{"10", "20", "50", "100"})) << plot.title;
+    ASSERT_EQ(plot.series.size(), 3U) << "ours, and two published";
+    for (const detail::Plot::Series& series : plot.series) {
+      for (const std::optional<MeanDeviation>& value : series.values) {
+        EXPECT_TRUE(value.has_value()) << series.label << ": all four points";
+      }
+    }
+  }
+  EXPECT_DOUBLE_EQ(plots[0].series[0].values[1]->mean, 82);
+  EXPECT_EQ(plots[0].series[2].label, "Feroma, published");
+  EXPECT_DOUBLE_EQ(plots[0].series[2].values[1]->mean, 86.45);
+  EXPECT_DOUBLE_EQ(plots[0].series[2].values[3]->mean, 83.09);
+}
+
+TEST(SweepPlots, MoreThanTwentyClientsAreKeptApartByScaleRule) {
+  const TempFolder folder;
+  write_clients(folder);
+  for (const char* rule : {"auto", "none"}) {
+    write_cell(folder / rule,
+               {.level = "medium", .drifts = 10, .clients = 100, .more = fmt::format("scale_rule = \"{}\"\n", rule)},
+               {sample_result("feroma-auto", 50)});
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 4U) << "accuracy and time by two rules; of rule none there is one point";
+  EXPECT_EQ(plots[0].title, "Accuracy and the number of clients: mnist covariate medium, scale_rule auto");
+  EXPECT_EQ(plots[0].places, (std::vector<std::string>{"10", "20", "100"}));
+  EXPECT_DOUBLE_EQ(plots[0].series[0].values[2]->mean, 50);
+  ASSERT_EQ(plots[0].series.size(), 3U);
+  EXPECT_TRUE(plots[0].series[2].values[0]) << "ten clients have the paper's data by either rule";
+  EXPECT_FALSE(plots[0].series[2].values[2]) << "a hundred do not";
+  EXPECT_EQ(plots[1].title, "Accuracy and the number of clients: mnist covariate medium, scale_rule paper");
+  EXPECT_DOUBLE_EQ(plots[1].series[0].values[3]->mean, 90);
+}
+
+TEST(SweepPlots, TheSameSeedByTwoRulesCountsOnce) {
+  const TempFolder folder;
+  write_clients(folder);
+  write_cell(folder / "again", {.level = "medium", .drifts = 10, .more = "scale_rule = \"paper\"\n"},
+             {sample_result("feroma-auto", 82)});
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 2U);
+  EXPECT_EQ(plots[0].series[0].values[1]->count, 1U);
+}
+
+TEST(SweepPlots, TitlesSayWhatFamiliesDifferIn) {
+  const TempFolder folder;
+  for (const int drifts : {5, 10}) {
+    for (const int clients : {10, 20}) {
+      write_cell(folder / fmt::format("{}-{}", drifts, clients),
+                 {.level = "medium", .drifts = drifts, .clients = clients}, {sample_result("feroma-auto", 80)});
+    }
+  }
+  const std::vector<Figure> figures = study_figures(study_of(folder), published_figures());
+  std::set<std::string> titles;
+  for (const Figure& figure : figures) {
+    EXPECT_TRUE(titles.insert(figure.title).second) << figure.title;
+  }
+  EXPECT_TRUE(titles.contains("Accuracy and the number of clients: mnist covariate medium, drifts 5"));
+  EXPECT_TRUE(titles.contains("Time and the number of clients: mnist covariate medium, drifts 10"));
+}
+
+TEST(SweepPlots, FedAvgBesideThePapersIsItsBestRound) {
+  const TempFolder folder;
+  ResultRecord result = sample_result("fedavg", 70);
+  result.accuracy_best_round = 75;
+  for (const int drifts : {5, 10}) {
+    for (const int clients : {10, 20}) {
+      write_cell(folder / fmt::format("{}-{}", drifts, clients),
+                 {.level = "medium", .drifts = drifts, .clients = clients}, {result});
+    }
+  }
+  const Study study = study_of(folder);
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study, published_figures());
+  ASSERT_EQ(plots.size(), 4U);
+  EXPECT_TRUE(holds(plots[0].title, "drifts 10"));
+  EXPECT_DOUBLE_EQ(plots[0].series[0].values[0]->mean, 75) << "as in the tables";
+  EXPECT_DOUBLE_EQ(plots[1].series[0].values[0]->mean, 70) << "the paper has nothing with 5 drifts";
+  std::size_t said = 0;
+  for (const Figure& figure : study_figures(study, published_figures())) {
+    said += holds(figure.caption, "FedAvg is the model of the round with the best validation loss") ? 1U : 0U;
+  }
+  EXPECT_EQ(said, 1U) << "not of times, nor where no published point stands";
+}
+
+TEST(SweepPlots, WithoutPrivacyStandLabelsThatHaveABudget) {
+  const TempFolder folder;
+  write_cell(folder / "off", {.level = "medium", .drifts = 10},
+             {sample_result("feroma-auto", 90), sample_result("feroma-paper", 85), sample_result("ifca", 60)});
+  for (const auto& [mode, label] : {std::pair{"gaussian", "feroma-auto"}, std::pair{"paper", "feroma-paper"}}) {
+    for (const char* epsilon : {"1.0", "5.0"}) {
+      write_cell(folder / fmt::format("{}{}", mode, epsilon),
+                 {.level = "medium",
+                  .drifts = 10,
+                  .tables = fmt::format("[privacy]\nmode = \"{}\"\nepsilon_total = {}\n", mode, epsilon)},
+                 {sample_result(label, 75)});
+    }
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 2U);
+  ASSERT_EQ(plots[0].series.size(), 1U) << "mode gaussian";
+  EXPECT_EQ(plots[0].series[0].label, "feroma-auto");
+  EXPECT_DOUBLE_EQ(plots[0].series[0].values[2]->mean, 90) << "behind the budgets";
+  ASSERT_EQ(plots[1].series.size(), 2U) << "mode paper, and what is published";
+  EXPECT_EQ(plots[1].series[0].label, "feroma-paper");
+}
+
+TEST(SweepPlots, ThePapersCurveHasTheColourOfALine) {
+  // Of two presets only one has a budget twice; the other comes first by name.
+  const TempFolder folder;
+  for (const char* epsilon : {"1.0", "5.0"}) {
+    std::vector<ResultRecord> results{sample_result("feroma-paper", 75)};
+    if (std::string(epsilon) == "1.0") {
+      results.push_back(sample_result("feroma-auto", 80));
+    }
+    write_cell(folder / epsilon,
+               {.level = "medium",
+                .drifts = 10,
+                .tables = fmt::format("[privacy]\nmode = \"paper\"\nepsilon_total = {}\n", epsilon)},
+               results);
+  }
+  const std::vector<detail::Plot> plots = detail::sweep_plots(study_of(folder), published_figures());
+  ASSERT_EQ(plots.size(), 1U);
+  ASSERT_EQ(plots[0].series.size(), 3U);
+  EXPECT_EQ(plots[0].series[1].label, "feroma-paper");
+  EXPECT_EQ(plots[0].series[2].label, "Feroma, published");
+  EXPECT_EQ(plots[0].series[2].colour, plots[0].series[1].colour);
 }
 
 TEST(SweepPlots, BudgetsArePlottedByModeAndPublishedOnesBesideThePapers) {

@@ -34,6 +34,23 @@ class Results : public test::TableSweep {
     sqlite3_finalize(raw);
     return rows;
   }
+  /// Makes up figures and settings.
+  void change(const std::string& sql) const {
+    const fs::path path = database();
+    const detail::Database db = detail::open_database(path, detail::OpenMode::create);
+    detail::execute(db.get(), path, sql.c_str());
+  }
+  /// The questions that the documentation asks of the database.
+  static std::vector<std::string> documented() {
+    constexpr std::string_view kBegin = "```sql\n";
+    const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
+    std::vector<std::string> questions;
+    for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
+      const std::size_t begin = at + kBegin.size();
+      questions.push_back(page.substr(begin, page.find("```", begin) - begin));
+    }
+    return questions;
+  }
 
  private:
   static json value(sqlite3_stmt* row, int i) {
@@ -158,35 +175,48 @@ TEST_F(Results, HaveTheSchemaOfTheDocumentation) {
 
 TEST_F(Results, TheDocumentedSpreadIsThatOfASample) {
   run(sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\nseeds = [1, 2]\n"));
-  {
-    const fs::path path = database();
-    const detail::Database db = detail::open_database(path, detail::OpenMode::create);
-    detail::execute(db.get(), path, "UPDATE cells SET accuracy = 80 + seed");
-  }
-  const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
-  const std::size_t at = page.find("```sql\n") + 7;
-  const std::string question = page.substr(at, page.find("```", at) - at);
+  change("UPDATE cells SET accuracy = 80 + seed");
+  const std::string question = documented().at(0);
   const std::vector<json> rows = ask(question);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_DOUBLE_EQ(rows[0].at("mean").get<double>(), 81.5);
   EXPECT_DOUBLE_EQ(rows[0].at("std").get<double>(), 0.71) << "n - 1, as in feroma report";
-  {
-    const fs::path path = database();
-    const detail::Database db = detail::open_database(path, detail::OpenMode::create);
-    detail::execute(db.get(), path, "DELETE FROM cells WHERE seed = 2");
-  }
+  EXPECT_EQ(rows[0].at("seeds"), 2);
+  change("DELETE FROM cells WHERE seed = 2");
   EXPECT_TRUE(ask(question).at(0).at("std").is_null()) << "one seed has none";
+}
+
+TEST_F(Results, TheDocumentedMeansAreOfLikeRuns) {
+  run(sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\nseeds = [1, 2]\n"));
+  const std::string question = documented().at(0);
+  ASSERT_EQ(ask(question).size(), 1U);
+  for (const auto& [column, value] :
+       {std::pair{"dataset", "'other'"}, std::pair{"shift", "'covariate'"}, std::pair{"level", "'extreme'"},
+        std::pair{"drifts", "77"}, std::pair{"rounds", "77"}, std::pair{"clients", "77"}, std::pair{"few_labels", "77"},
+        std::pair{"unseen_rate", "0.77"}, std::pair{"alpha", "0.77"}, std::pair{"privacy_mode", "'gaussian'"},
+        std::pair{"epsilon_total", "77"}, std::pair{"label", "'fedprox'"}}) {
+    change(fmt::format("UPDATE cells SET {} = {} WHERE seed = 2", column, value));
+    EXPECT_EQ(ask(question).size(), 2U) << column;
+    change(fmt::format("UPDATE cells SET {0} = (SELECT {0} FROM cells WHERE seed = 1) WHERE seed = 2", column));
+    ASSERT_EQ(ask(question).size(), 1U) << column;
+  }
+  change("UPDATE cells SET shift = 'concept_label', accuracy_known = 10, accuracy_few_label = 20 + seed");
+  EXPECT_DOUBLE_EQ(ask(question).at(0).at("mean").get<double>(), 21.5) << "few labels";
+  change("UPDATE cells SET accuracy_few_label = NULL");
+  EXPECT_DOUBLE_EQ(ask(question).at(0).at("mean").get<double>(), 10) << "association known";
+  change("UPDATE cells SET seed = 1");
+  EXPECT_EQ(ask(question).at(0).at("seeds"), 1) << "one seed twice is one";
+  change("UPDATE cells SET not_applicable = 'no labels', accuracy = NULL, accuracy_known = NULL");
+  EXPECT_TRUE(ask(question).empty()) << "there is no figure";
 }
 
 TEST_F(Results, AnswerTheQuestionsOfTheDocumentation) {
   run(sweep("[sweep]\nbase = 'base.toml'\nseeds = [1, 2]\n"));
-  const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
-  std::size_t questions = 0;
-  for (std::size_t at = page.find("```sql\n"); at != std::string::npos; at = page.find("```sql\n", at + 1)) {
-    ++questions;
-    EXPECT_FALSE(ask(page.substr(at + 7, page.find("```", at + 7) - at - 7)).empty()) << "question " << questions;
+  const std::vector<std::string> questions = documented();
+  EXPECT_GE(questions.size(), 2U);
+  for (const std::string& question : questions) {
+    EXPECT_EQ(ask(question).size(), 2U) << "two algorithms: " << question;
   }
-  EXPECT_GE(questions, 2U);
 }
 
 TEST_F(Results, SomebodyWhoReadsForLongStopsNoSweep) {

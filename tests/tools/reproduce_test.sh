@@ -123,5 +123,19 @@ for name in main_table_2 warmup_length; do
   said=$("$program" "${words[@]}" 2>&1) || true
   expect "feroma ${words[*]}" "$said" "$scratch/empty: holds no run"
 done
-expect 'a figure that is no table' "${words[*]}" "report $scratch/empty --html $scratch/empty/report.html"
+expect 'a figure that is no table' "${words[*]}" "report $scratch/empty --sweep warmup_length --html $scratch/empty/warmup_length.html"
+
+# A report of one sweep leaves out the cells of the others in its folder.
+printf "[sweep]\nbase = 'base.toml'\nseeds = [7]\n" > "$scratch/other.toml"
+"$program" sweep "$scratch/other.toml" --out "$scratch/out" --resume > "$scratch/said" 2>&1
+rm "$scratch/out/requirements.json"  # made up above
+said=$("$program" report "$scratch/out" --format json)
+expect 'a report of all sweeps' "$said" '"seeds": 2'
+said=$("$program" report "$scratch/out" --sweep other --format json)
+expect 'a report of one sweep' "$said" '"seeds": 1'
+code=0
+said=$("$program" report "$scratch/out" --sweep oter 2>&1) || code=$?
+expect 'exit code of an unknown sweep' "$code" 2
+expect 'an unknown sweep' "$said" 'there are: grid, other; did you mean other?'
+expect 'the help of a report' "$("$program" report --help)" '--sweep NAME'
 [[ $failures -eq 0 ]] || exit 1

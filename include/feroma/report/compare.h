@@ -30,7 +30,7 @@ struct Comparison {
     std::optional<double> adjusted;  ///< Wilcoxon's p after Holm
   };
   std::string reference;
-  std::vector<Pair> pairs;
+  std::vector<Pair> pairs;  ///< of all algorithms with at least two in common with it, those left out of the ranks too
 
   /// "36 settings", or "5 seeds" where blocks are seeds.
   [[nodiscard]] std::string count_text(std::size_t count) const;

@@ -27,6 +27,8 @@ struct Figure {
 [[nodiscard]] std::vector<Figure> study_figures(const Study& study, const std::vector<PublishedFigure>& published);
 /// Figures of one run: accuracy with its clients, profiles, mixing.
 [[nodiscard]] std::vector<Figure> run_figures(const RunData& run);
+/// Lines on what is not drawn of a run, and why.
+[[nodiscard]] std::vector<std::string> undrawn_figures(const RunData& run);
 
 /// Runs whose own figures are drawn, one for each of the first `most` settings and named after it: of every label the
 /// run with the least seed, joined. A run whose files are damaged is an error that names the file, or a line of

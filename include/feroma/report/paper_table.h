@@ -23,7 +23,10 @@ struct PaperValue {
   std::size_t seeds = 0;        ///< behind ours; the fewest of any cell of a mean
   std::size_t cells_found = 0;  ///< of a mean over cells
   std::size_t cells_needed = 1;
-  bool comparable = true;  ///< otherwise ours is of other data or by another rule, and no difference is taken
+  /// Why a cell of it can have no figure; only where there is none of ours.
+  std::optional<std::string> not_applicable = {};
+  bool comparable = true;  ///< otherwise one of the two is of other data or by another rule: no difference is taken
+  bool aside = false;      ///< ours is of another experiment than the published figure, or computed
   // Of the runs behind ours, in our words: "all" where they differ, empty where they have none.
   std::string our_dataset = {};
   std::string our_level = {};
@@ -56,8 +59,11 @@ struct PaperTable {
   std::vector<PaperRow> rows;
   std::vector<std::string> notes;
 
-  /// Values with a figure of ours, and all that could have one: not those that the paper lacks too.
+  /// Values with a figure of ours, and all that could have one: not those that the paper lacks too, nor where a method
+  /// is not applicable.
   [[nodiscard]] std::pair<std::size_t, std::size_t> filled() const;
+  /// Whether one of ours, or a part of a mean, is of the experiment of a published figure.
+  [[nodiscard]] bool is_measured() const;
 };
 
 /// Names of the tables in the order of the paper, each with a line on what it shows.

@@ -24,6 +24,7 @@ struct RunEntry {
 struct RunSet {
   std::vector<RunEntry> runs;
   std::vector<std::string> damaged;            ///< what could not be read and why; only with `keep_going`
+  std::vector<std::string> notes;              ///< what else is missing
   std::map<std::string, double> requirements;  ///< R1 of a `requirements.json`: name and value
 };
 
@@ -34,9 +35,11 @@ inline constexpr int kRunDepth = 3;
  * Finds run directories, and `requirements.json` as `feroma bench --requirements --format json` prints it, in
  * `folders` and up to kRunDepth levels below them; a sweep's `results.db` stands for the folder it lies in. A folder
  * that does not exist or holds no run is an invalid_config error, a damaged file an invalid_data error that names it,
- * or with `keep_going` a line of `damaged`.
+ * or with `keep_going` a line of `damaged`. With `sweep` only the cells of the sweep of this name are read, as the
+ * folder it ran in lists them; where no folder knows it, that is an invalid_config error that names those there are.
  */
-[[nodiscard]] RunSet find_runs(std::span<const std::filesystem::path> folders, bool keep_going);
+[[nodiscard]] RunSet find_runs(std::span<const std::filesystem::path> folders, bool keep_going,
+                               const std::string& sweep = "");
 
 /// One algorithm's result in one run.
 struct OurResult {

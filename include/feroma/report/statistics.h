@@ -29,7 +29,7 @@ struct PairedTest {
 /// Wilcoxon's signed-rank test: every sign pattern is counted up to 25 pairs, beyond that the normal approximation with
 /// corrections for ties and continuity. Absent where no pair differs.
 [[nodiscard]] std::optional<PairedTest> wilcoxon_signed_rank(std::span<const double> a, std::span<const double> b);
-/// Student's t test of the differences; absent for fewer than two pairs or differences that do not vary.
+/// Student's t test of the differences; absent for fewer than two pairs or differences that vary by rounding alone.
 [[nodiscard]] std::optional<PairedTest> paired_t(std::span<const double> a, std::span<const double> b);
 
 /// p values adjusted for being several, after Holm: in the order given, at most 1.

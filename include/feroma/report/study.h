@@ -15,7 +15,7 @@ namespace feroma {
 /// What to make of some runs.
 struct StudyOptions {
   std::vector<std::string> tables = {};  ///< of the paper
-  bool against_paper = false;            ///< every table of the paper that has a figure of ours
+  bool against_paper = false;            ///< every table of the paper with a figure of ours, or part of a mean
   std::string versus = {};               ///< whom the others are tested against; empty: the best
 };
 
@@ -33,9 +33,9 @@ struct Study {
 
 /// For a terminal; with tables of the paper it shows those and the tests, not the settings one by one.
 [[nodiscard]] std::string study_text(const Study& study, bool colour);
-/// One line per figure, ours and the published one.
+/// One line per figure, ours and the published one, and per rank and p value.
 [[nodiscard]] std::string study_csv(const Study& study);
-/// A document with one booktabs table for each table and group.
+/// A document with one booktabs table for each table and group, and one of ranks and tests.
 [[nodiscard]] std::string study_latex(const Study& study);
 [[nodiscard]] std::string study_json(const Study& study);
 

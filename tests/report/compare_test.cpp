@@ -1,0 +1,169 @@
+#include "feroma/report/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "feroma/report/study.h"
+#include "tests/core/expect_error.h"
+#include "tests/core/temp_folder.h"
+#include "tests/expect_error.h"
+#include "tests/report/study_runs.h"
+
+namespace feroma {
+namespace {
+
+using testing::holds;
+using testing::line_with;
+using testing::sample_result;
+using testing::study_of;
+using testing::TempFolder;
+using testing::write_cell;
+using testing::write_study;
+
+TEST(Compare, RanksTestsAndCriticalDifference) {
+  const TempFolder folder;
+  write_study(folder);
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  const Comparison& comparison = *study.comparison;
+  EXPECT_EQ(comparison.labels, (std::vector<std::string>{"feroma-auto", "fedavg", "ifca"}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(comparison.friedman.mean_ranks[i], static_cast<double>(i + 1), 1e-12);
+  }
+  EXPECT_FALSE(comparison.by_seed);
+  EXPECT_NEAR(comparison.friedman.chi_square, 4, 1e-12);  // 2 settings that agree: N (k - 1)
+  ASSERT_EQ(comparison.pairs.size(), 2U);
+  EXPECT_EQ(comparison.reference, "feroma-auto");
+  EXPECT_EQ(comparison.pairs[0].n, 6U) << "pairs are tested over settings and seeds";
+  EXPECT_DOUBLE_EQ(comparison.pairs[0].mean_difference, 19);
+  EXPECT_DOUBLE_EQ(comparison.pairs[0].wilcoxon->p, 2.0 / 64);
+  EXPECT_DOUBLE_EQ(*comparison.pairs[0].adjusted, 4.0 / 64);
+  EXPECT_FALSE(comparison.pairs[1].t) << "differences that do not vary have no t";
+  EXPECT_NEAR(comparison.critical_difference, 2.343 * std::sqrt(12.0 / 12), 1e-3);
+}
+
+TEST(Compare, SeedsOfASettingAreOneBlock) {
+  // Four algorithms at seed 42, two of them at two more: the more seeds must not put the other two out.
+  const TempFolder folder;
+  for (const int drifts : {5, 10}) {
+    write_cell(folder / fmt::format("all-{}", drifts), {.drifts = drifts},
+               {sample_result("feroma-auto", 90), sample_result("fedavg", 80), sample_result("ifca", 70),
+                sample_result("cfl", 60)});
+    for (const int seed : {43, 44}) {
+      write_cell(folder / fmt::format("two-{}-{}", drifts, seed), {.drifts = drifts, .seed = seed},
+                 {sample_result("feroma-auto", 50), sample_result("fedavg", 81)});
+    }
+  }
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  EXPECT_EQ(study.comparison->labels, (std::vector<std::string>{"feroma-auto", "fedavg", "ifca", "cfl"}));
+  EXPECT_EQ(study.comparison->friedman.blocks, 2U);
+  EXPECT_EQ(study.comparison->blocks[0], (std::vector<double>{90, 80, 70, 60})) << "by the seed that all have";
+  EXPECT_EQ(study.comparison->left_out, 0U);
+  EXPECT_EQ(study.comparison->pairs[0].n, 6U) << "all that feroma-auto and fedavg have in common";
+  EXPECT_NEAR(study.comparison->pairs[0].mean_difference, (10 + 2 * (50 - 81)) / 3.0, 1e-12);
+  EXPECT_EQ(study.comparison->pairs[1].n, 2U);
+  EXPECT_TRUE(holds(study_text(study, false), "over 2 settings: Friedman's")) << study_text(study, false);
+}
+
+TEST(Compare, ASettingCountsByTheMeanOfTheSeedsThatAllHave) {
+  const TempFolder folder;
+  write_study(folder);
+  const Study study = study_of(folder);
+  EXPECT_EQ(study.comparison->blocks[0], (std::vector<double>{91, 72, 41}));
+}
+
+TEST(Compare, OfOneSettingSeedsAreTheBlocks) {
+  const TempFolder folder;
+  for (const int seed : {42, 43, 44}) {
+    write_cell(folder / fmt::format("{}", seed), {.seed = seed},
+               {sample_result("feroma-auto", 90), sample_result("fedavg", 80 + seed - 42)});
+  }
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  EXPECT_TRUE(study.comparison->by_seed);
+  EXPECT_EQ(study.comparison->friedman.blocks, 3U);
+  EXPECT_TRUE(holds(study_text(study, false), "over 3 seeds: Friedman's"));
+}
+
+TEST(Compare, AnotherReferenceAndAnUnknownOne) {
+  const TempFolder folder;
+  write_study(folder);
+  EXPECT_EQ(study_of(folder, {.versus = "ifca"}).comparison->reference, "ifca");
+  expect_error(ErrorCode::invalid_config, "did you mean fedavg?",
+               [&] { return study_of(folder, {.versus = "fedavgg"}); });
+}
+
+TEST(Compare, BlocksWithoutAnAlgorithmDoNotCount) {
+  const TempFolder folder;
+  write_study(folder);
+  write_cell(folder / "odd", {.drifts = 20}, {sample_result("fedavg", 70), sample_result("cfl", 75)});
+  const Study study = study_of(folder);
+  EXPECT_EQ(study.comparison->left_out, 1U);
+  EXPECT_EQ(study.comparison->labels_left_out, std::vector<std::string>{"cfl"});
+  EXPECT_EQ(study.comparison->pairs.size(), 2U) << "cfl has nothing in common with the best";
+  EXPECT_EQ(study.comparison->friedman.blocks, 2U);
+  EXPECT_TRUE(holds(study_text(study, false), "not counted, for want of one of these algorithms: 1 setting\n"));
+}
+
+TEST(Compare, LeavesOutWhatWouldLeaveNoBlockComplete) {
+  const TempFolder folder;
+  write_study(folder);
+  // No block has both ifca and cfl.
+  for (const char* level : {"medium", "high"}) {
+    write_cell(folder / fmt::format("cfl-{}", level), {.level = level},
+               {sample_result("fedavg", 70), sample_result("feroma-auto", 90), sample_result("cfl", 60)});
+  }
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  EXPECT_EQ(study.comparison->labels, (std::vector<std::string>{"feroma-auto", "fedavg"}));
+  EXPECT_EQ(study.comparison->labels_left_out, (std::vector<std::string>{"cfl", "ifca"}));
+  EXPECT_EQ(study.comparison->friedman.blocks, 4U);
+  // They are tested all the same, as one family of tests.
+  ASSERT_EQ(study.comparison->pairs.size(), 3U);
+  EXPECT_EQ(study.comparison->pairs[1].label, "cfl");
+  EXPECT_EQ(study.comparison->pairs[1].n, 2U);
+  EXPECT_EQ(study.comparison->pairs[2].label, "ifca");
+  EXPECT_EQ(study.comparison->pairs[2].n, 6U);
+  EXPECT_DOUBLE_EQ(study.comparison->pairs[2].wilcoxon->p, 2.0 / 64);
+  EXPECT_DOUBLE_EQ(*study.comparison->pairs[2].adjusted, 2 * 2.0 / 64) << "second of three";
+  std::string text = study_text(study, false);
+  text.erase(0, text.find("Friedman's"));
+  EXPECT_TRUE(holds(line_with(text, "ifca "), "  -  ")) << "no rank";
+  EXPECT_TRUE(holds(line_with(text, "ifca "), "+50.00"));
+  EXPECT_TRUE(holds(text, "ifca is missing in too many of them and is left out of the ranks"));
+  const Study versus = study_of(folder, {.versus = "cfl"});
+  ASSERT_TRUE(versus.comparison);
+  EXPECT_EQ(versus.comparison->reference, "cfl") << "whoever is asked for stays";
+  EXPECT_EQ(versus.comparison->friedman.blocks, 2U);
+}
+
+TEST(Compare, SaysSoWhenNothingCanBeCompared) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "b", {.seed = 43}, {sample_result("ifca", 75)});
+  const Study study = study_of(folder);
+  EXPECT_FALSE(study.comparison);
+  ASSERT_EQ(study.notes.size(), 1U);
+  EXPECT_TRUE(holds(study.notes[0], "no tests: no two algorithms were found that have 2 seeds in common"));
+}
+
+TEST(Compare, WithATableItIsAboutItsExperiments) {
+  const TempFolder folder;
+  write_study(folder);
+  for (int seed = 42; seed < 45; ++seed) {
+    write_cell(folder / fmt::format("px100-{}", seed), {.seed = seed, .clients = 100},
+               {sample_result("ifca", 99), sample_result("fedavg", 1), sample_result("feroma-auto", 2)});
+  }
+  const Study study = study_of(folder, {.tables = {"main_appe_mnist_px"}});
+  ASSERT_TRUE(study.comparison);
+  EXPECT_EQ(study.comparison->friedman.blocks, 2U) << "none with 100 clients";
+  EXPECT_EQ(study.comparison->labels.front(), "feroma-auto");
+  EXPECT_TRUE(holds(study_text(study, false), "feroma-auto leads by"));
+}
+
+}  // namespace
+}  // namespace feroma
