@@ -93,7 +93,7 @@ LiveStatus live_status(const FederationServer& server) {
                                       {"memory_bytes", status.memory_bytes},
                                       {"descriptors", status.descriptors},
                                       {"threads", status.threads}};
-  return {health.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), status.heard};
+  return {health.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), status.heard, status.refusals};
 }
 
 /// Null where nobody wants one.

@@ -12,8 +12,8 @@
 namespace feroma::dashboard {
 namespace {
 
-/// Places that are listed; of more, every so many.
-constexpr std::size_t kListedRounds = 1000;
+/// Ranges of rounds that are listed; of more, the last ones.
+constexpr std::size_t kListedRanges = 1000;
 constexpr std::size_t kEpsilonBins = 10;
 /// Under a budget a spread of fewer clients' accuracies would tell too much of each.
 constexpr std::size_t kFewestInASpread = 10;
@@ -61,14 +61,21 @@ Json point_json(const Sight& sight, const RoundPoint& point) {
           {"alarms", point.alarms}};
 }
 
+/// The rounds that have places: first and last of those that follow one another.
 Json rounds_json(const std::vector<Place>& places) {
-  Json rounds = Json::array();
-  const std::size_t step = places.size() / kListedRounds + 1;
-  for (std::size_t i = 0; i < places.size(); i += step) {
-    rounds.push_back(places[i].round);
+  std::vector<std::pair<int, int>> ranges;  // the last one first
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    if (!ranges.empty() && (place->round == ranges.back().first || place->round == ranges.back().first - 1)) {
+      ranges.back().first = place->round;
+    } else if (ranges.size() < kListedRanges) {
+      ranges.emplace_back(place->round, place->round);
+    } else {
+      break;
+    }
   }
-  if (!places.empty() && rounds.back() != places.back().round) {
-    rounds.push_back(places.back().round);
+  Json rounds = Json::array();
+  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+    rounds.push_back(Json::array({range->first, range->second}));
   }
   return rounds;
 }
@@ -120,6 +127,7 @@ Json algorithm_json(const Sight& sight, const AlgorithmState& run) {
           {"strategies", strategies},
           {"alarms", alarms},
           {"alarms_so_far", all_alarms},
+          {"drift_known", run.rounds.empty() ? 0 : run.rounds.back().drift_known},
           {"drops", drops},
           {"bytes_up", run.bytes_up},
           {"bytes_down", run.bytes_down},

@@ -2,6 +2,8 @@
 #include "feroma/dashboard/dashboard.h"
 
 #include <httplib.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -15,16 +17,19 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/endpoint.h"
 #include "core/http_connection.h"
 #include "core/listener.h"
+#include "dashboard/peer_places.h"
 #include "dashboard/run_watch.h"
 #include "dashboard/site.h"
 #include "dashboard/token.h"
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
 
 namespace feroma {
@@ -38,7 +43,11 @@ using std::chrono::seconds;
 /// Connections that are served at once; others wait at the door. A stream of events holds one for as long as it lasts.
 constexpr int kWorkers = 24;
 constexpr int kStreams = 12;
+/// Of one address elsewhere: every stream and some requests beside them, and a quarter is left for others.
+constexpr int kOfOneAddress = 18;
 constexpr auto kRequestTime = seconds(5);
+/// Who connects from elsewhere and says nothing waits so long at the door, where no worker waits with it.
+constexpr int kSilentSeconds = 5;
 constexpr auto kAnswerTime = seconds(10);
 /// Streams tell no more often than this, and say that they are there at least so often.
 constexpr auto kBetweenMessages = milliseconds(400);
@@ -142,10 +151,9 @@ class Pages final : public httplib::Server {
   bool tell(std::uint64_t& seen, Clock::time_point& beat, httplib::DataSink& sink) {
     std::string text;
     if (watch_.wait_beyond(seen, kBetweenMessages) > seen) {
-      text = watch_.see([&](const Sight& sight) {
-        seen = sight.version;
-        return stream_message(sight);
-      });
+      const std::shared_ptr<const RunMessage> message = site_.run_message();
+      seen = message->version;
+      text = stream_message(*message);
     } else if (Clock::now() - beat >= kHeartbeat) {
       text = ": still here\n\n";
     }
@@ -198,15 +206,20 @@ class Dashboard::Parts {
         watch_(options.folder, options.live),
         pages_(watch_, token, end_.get()) {
     require(static_cast<bool>(end_), ErrorCode::io, "the dashboard cannot start: {}", std::strerror(errno));
-    for (int i = 0; i < dashboard::kWorkers; ++i) {
-      workers_.emplace_back([this] { work(); });
+    if (!net::is_loopback(options.address)) {
+      leave_silent_ones_outside();
+    }
+    try {
+      for (int i = 0; i < dashboard::kWorkers; ++i) {
+        workers_.emplace_back([this] { work(); });
+        fault_point("dashboard.worker_began");
+      }
+    } catch (...) {
+      end();  // or those that began would wait at the door for ever, and we for them
+      throw;
     }
   }
-  ~Parts() {
-    watch_.end();
-    const std::uint64_t one = 1;
-    static_cast<void>(::write(end_.get(), &one, sizeof(one)) == sizeof(one));
-  }
+  ~Parts() { end(); }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -215,8 +228,26 @@ class Dashboard::Parts {
   const std::string token;
 
  private:
+  struct Caller {
+    net::Descriptor connection;
+    net::PeerAddress peer;
+  };
+
+  /// Wakes everybody who waits, for good.
+  void end() {
+    watch_.end();
+    const std::uint64_t one = 1;
+    static_cast<void>(::write(end_.get(), &one, sizeof(one)) == sizeof(one));
+  }
+  /// Browsers speak first. Without this a page works all the same.
+  void leave_silent_ones_outside() {
+    for (const net::Descriptor& listener : listeners_) {
+      static_cast<void>(::setsockopt(listener.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &dashboard::kSilentSeconds,
+                                     sizeof(dashboard::kSilentSeconds)));
+    }
+  }
   /// The next connection, or none at the end. One waits at the door at a time, the others behind it.
-  net::Descriptor next() {
+  std::optional<Caller> next() {
     const std::lock_guard lock(door_);
     std::vector<pollfd> waiting{{end_.get(), POLLIN, 0}};
     for (const net::Descriptor& listener : listeners_) {
@@ -228,19 +259,26 @@ class Dashboard::Parts {
         if (waiting[i].revents == 0) {
           continue;
         }
-        net::Descriptor connection(::accept4(waiting[i].fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        sockaddr_storage from{};
+        socklen_t size = sizeof(from);
+        net::Descriptor connection(
+            ::accept4(waiting[i].fd, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (connection) {
-          return connection;
+          return Caller{std::move(connection), net::peer_of(from)};
         }
         // Where descriptors ran out, the connection goes on waiting, and so do we.
         std::this_thread::sleep_for(dashboard::milliseconds(50));
       }
     }
-    return {};
+    return std::nullopt;
   }
   void work() {
-    for (net::Descriptor connection = next(); connection; connection = next()) {
-      pages_.answer(std::move(connection));
+    while (std::optional<Caller> caller = next()) {
+      const dashboard::PeerPlaces::Place place(places_, caller->peer);
+      if (place.has()) {
+        pages_.answer(std::move(caller->connection));
+      }
+      // Otherwise it is closed at once.
     }
   }
 
@@ -254,6 +292,7 @@ class Dashboard::Parts {
   dashboard::RunWatch watch_;
   dashboard::Pages pages_;
   std::mutex door_;
+  dashboard::PeerPlaces places_{dashboard::kOfOneAddress};
   std::vector<std::jthread> workers_;  // last: they use all of the above
 };
 

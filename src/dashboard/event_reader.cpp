@@ -162,7 +162,7 @@ class EventReader {
     if (run.rounds.size() > 1 && (run.rounds.back().record.round - 1) % run.stride != 0) {
       run.rounds.pop_back();
     }
-    run.rounds.push_back({std::move(record), drops, 0});
+    run.rounds.push_back({std::move(record), drops, 0, 0});
   }
 
   void dropped() {
@@ -193,9 +193,11 @@ class EventReader {
     const Json& epsilon = column("epsilon");
     const double time = event_.contains("time") ? number_or_unknown(event_["time"]) : kUnknown;
     int alarms = 0;
+    int drift_known = 0;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const double far = moved.empty() ? kUnknown : number_or_unknown(moved[i]);
       alarms += far > kAlarm ? 1 : 0;
+      drift_known += std::isfinite(far) ? 1 : 0;
       if (ClientState* client = state_.client(run, id_of(ids[i], where_))) {
         client->last_round = std::max(client->last_round, round);
         client->last_time = time;
@@ -211,6 +213,7 @@ class EventReader {
     }
     if (!run.rounds.empty() && run.rounds.back().record.round == round) {
       run.rounds.back().alarms = alarms;
+      run.rounds.back().drift_known = drift_known;
     }
     remember(run.client_columns);
   }

@@ -26,6 +26,7 @@ struct RoundPoint {
   RoundRecord record;  ///< without clients
   int dropped = 0;
   int alarms = 0;
+  int drift_known = 0;  ///< clients of which it is known how far their profiles moved
 };
 
 /// How accurate clients were in a round.

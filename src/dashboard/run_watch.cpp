@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
 
@@ -58,45 +60,58 @@ std::uint64_t RunWatch::wait_beyond(std::uint64_t version, std::chrono::millisec
 }
 
 void RunWatch::watch() {
-  std::string last_trouble;
+  // What fails must neither end the page nor keep the rest from being shown.
+  const auto attempt = [this](const char* name, const auto& act) {
+    try {
+      act();
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex_);
+      complain(name, error.what());
+    }
+  };
   while (!ended_) {
     bool more = false;
-    try {
-      more = look();
-      ask_live();
-      ask_writer();
-    } catch (const std::exception& error) {
-      // A disk that fails must not end the page: it says so, once, and goes on looking.
-      const std::lock_guard lock(mutex_);
-      if (last_trouble != error.what()) {
-        last_trouble = error.what();
-        sight_.run.damage.add(last_trouble);
-        sight_.version += 1;
-        changed_.notify_all();
-      }
-    }
+    attempt("look", [&] { more = look(); });
+    attempt("ask_live", [&] { ask_live(); });
+    attempt("ask_writer", [&] { ask_writer(); });
     // Between two pieces others have their turn.
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, more ? kBetweenPieces : kBetweenLooks, [this] { return ended_.load(); });
   }
 }
 
+void RunWatch::complain(const std::string& tried, const std::string& why) {
+  if (std::exchange(troubles_[tried], why) != why) {
+    sight_.run.damage.add(why);
+    sight_.version += 1;
+    changed_.notify_all();
+  }
+}
+
+TailedFile::Seen RunWatch::read_piece_of(TailedFile& file, Take take) {
+  const std::string name = file.path().filename().string();
+  try {
+    return file.poll([&](const TailedLine& line) {
+      (sight_.run.*take)(line.text, fmt::format("{}:{}", name, line.number), line.offset);
+    });
+  } catch (const std::exception& error) {
+    complain(name, error.what());
+    return TailedFile::Seen::nothing;
+  }
+}
+
 bool RunWatch::look() {
   const std::lock_guard lock(mutex_);
-  const auto where = [](const TailedFile& file, const TailedLine& line) {
-    return fmt::format("{}:{}", file.path().filename().string(), line.number);
-  };
   const std::uint64_t before = events_.position() + clients_.position();
   const std::uint64_t too_long = events_.too_long() + clients_.too_long();
-  const auto events = events_.poll(
-      [&](const TailedLine& line) { sight_.run.take_event(line.text, where(events_, line), line.offset); });
-  const auto clients = clients_.poll(
-      [&](const TailedLine& line) { sight_.run.take_client(line.text, where(clients_, line), line.offset); });
+  const auto events = read_piece_of(events_, &RunState::take_event);
+  const auto clients = read_piece_of(clients_, &RunState::take_client);
   if (events == TailedFile::Seen::cut || clients == TailedFile::Seen::cut) {
     // Both are cut together when a run is resumed, so all is read again.
     events_ = TailedFile(events_.path());
     clients_ = TailedFile(clients_.path());
     sight_.run = {};
+    troubles_.clear();  // they went with the damage
     sight_.epoch += 1;
     sight_.version += 1;
     changed_.notify_all();
@@ -106,15 +121,19 @@ bool RunWatch::look() {
     sight_.run.damage.add("a line is too long to be read, and was left out");
   }
   sight_.run.settle();
-  sight_.read = events_.position() + clients_.position();
-  sight_.size = events_.size() + clients_.size();
-  if (sight_.read != before) {
+  const std::uint64_t read = events_.position() + clients_.position();
+  const std::uint64_t size = events_.size() + clients_.size();
+  // Of files that were cut to nothing, or are gone, there is nothing to read, and that is news too.
+  if (read != before || read != sight_.read || size != sight_.size) {
+    sight_.read = read;
+    sight_.size = size;
     // A simulation writes down first of all how it was made; a server does not.
-    sight_.federation = !std::filesystem::exists(sight_.folder / "manifest.json");
+    std::error_code ignored;
+    sight_.federation = read > 0 && !std::filesystem::exists(sight_.folder / "manifest.json", ignored);
     sight_.version += 1;
     changed_.notify_all();
   }
-  return sight_.read < sight_.size && sight_.read != before;
+  return read < size && read != before;
 }
 
 void RunWatch::ask_writer() {

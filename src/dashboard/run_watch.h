@@ -5,7 +5,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "dashboard/run_state.h"
@@ -52,8 +54,13 @@ class RunWatch {
   void watch();
   /// True where there is more to read at once.
   [[nodiscard]] bool look();
+  using Take = void (RunState::*)(std::string_view text, const std::string& where, std::uint64_t offset);
+  /// Takes the lines of a file's next piece; nothing where it cannot be read. Needs the lock.
+  [[nodiscard]] TailedFile::Seen read_piece_of(TailedFile& file, Take take);
   void ask_live();
   void ask_writer();
+  /// Why something that was tried failed is shown among the damage, once. Needs the lock.
+  void complain(const std::string& tried, const std::string& why);
 
   std::function<LiveStatus()> live_;
   TailedFile events_;
@@ -62,6 +69,7 @@ class RunWatch {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   Sight sight_;
+  std::map<std::string, std::string> troubles_;  ///< the last one of each thing that is tried
   std::chrono::steady_clock::time_point asked_{};
   std::chrono::steady_clock::time_point asked_writer_{};
   std::jthread thread_;  // last: it uses all of the above

@@ -110,7 +110,7 @@ Answer Site::routed(const Asked& asked) {
 Answer Site::data(const Asked& asked) {
   Answer answer;
   if (asked.path == "/api/v1/run") {
-    answer.body = watch_.see(run_answer);
+    answer.body = run_message()->body;
   } else if (asked.path == "/api/v1/history") {
     answer.body = watch_.see([&](const Sight& sight) { return history_answer(sight, asked.query); });
   } else if (asked.path == "/api/v1/clients") {
@@ -154,8 +154,17 @@ Answer Site::answer(const Asked& asked) {
   return answer;
 }
 
-std::string stream_message(const Sight& sight) {
-  return fmt::format("id: {}-{}\nevent: run\ndata: {}\n\n", sight.epoch, sight.version, run_answer(sight));
+std::shared_ptr<const RunMessage> Site::run_message() {
+  return watch_.see([this](const Sight& sight) {
+    if (message_ == nullptr || message_->epoch != sight.epoch || message_->version != sight.version) {
+      message_ = std::make_shared<const RunMessage>(RunMessage{sight.epoch, sight.version, run_answer(sight)});
+    }
+    return message_;
+  });
+}
+
+std::string stream_message(const RunMessage& message) {
+  return fmt::format("id: {}-{}\nevent: run\ndata: {}\n\n", message.epoch, message.version, message.body);
 }
 
 std::uint64_t version_seen(const Sight& sight, const std::string& last_event_id) {

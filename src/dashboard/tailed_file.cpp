@@ -98,7 +98,7 @@ void TailedFile::take_lines(const std::function<void(const TailedLine&)>& take, 
 }
 
 void TailedFile::begin_anew() {
-  position_ = lines_ = too_long_ = 0;
+  position_ = size_ = lines_ = too_long_ = 0;
   waiting_ = last_bytes_ = {};
   skipping_ = false;
 }

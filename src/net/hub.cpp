@@ -1,6 +1,7 @@
 #include "net/hub.h"
 
 #include <algorithm>
+#include <array>
 
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
@@ -20,6 +21,9 @@ constexpr auto kGlance = std::chrono::milliseconds(200);
 constexpr int kComingsASecond = 5;
 /// Of more the log names some.
 constexpr std::size_t kClientsInALine = 10;
+/// What is said to clients that did nothing wrong: what they sent counts, they came again, or the server is the reason.
+constexpr std::array kHarmless{v1::ACCEPTED,      v1::DUPLICATE, v1::TWICE,
+                               v1::SHUTTING_DOWN, v1::FINISHED,  v1::UNAVAILABLE};
 
 }  // namespace
 
@@ -90,7 +94,7 @@ void Hub::deliver(Session& session, Delivery delivery) {
                                                  : verdict_on(delivery.head, v1::LATE, "the round went on without it");
   {
     const std::lock_guard lock(mutex_);
-    traffic_.verdicts[verdict.reason()] += 1;
+    tally(verdict.reason(), client);
     traffic_.bytes_up += delivery.head.size();
   }
   if (verdict.reason() != v1::ACCEPTED && verdict.reason() != v1::DUPLICATE) {
@@ -100,6 +104,15 @@ void Hub::deliver(Session& session, Delivery delivery) {
   session.tell(verdict);
   fault_point("hub.verdict_told");
   changed_.notify_all();
+}
+
+void Hub::tally(v1::Reason reason, std::optional<ClientId> client) {
+  traffic_.verdicts[reason] += 1;
+  const bool is_harmless = std::find(kHarmless.begin(), kHarmless.end(), reason) != kHarmless.end();
+  // A certificate may name an id that this federation does not have.
+  if (!is_harmless && client && to_index(*client) < job_.clients) {
+    refusals_[to_index(*client)] += 1;
+  }
 }
 
 void Hub::write_refused_answer(const Peer& peer, ClientId client, const v1::Verdict& verdict) {
@@ -134,6 +147,11 @@ std::map<std::uint32_t, double> Hub::heard() const {
     ago[to_index(client)] = std::chrono::duration<double>(now - session->last_heard()).count();
   }
   return ago;
+}
+
+std::map<std::uint32_t, std::uint64_t> Hub::refusals() const {
+  const std::lock_guard lock(mutex_);
+  return refusals_;
 }
 
 std::size_t Hub::connections() const {

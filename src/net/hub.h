@@ -59,6 +59,8 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] bool is_present(ClientId client) const;
   /// How many seconds ago each of them was heard, by index.
   [[nodiscard]] std::map<std::uint32_t, double> heard() const;
+  /// How often each client was refused something since the start, by index; others are not in it.
+  [[nodiscard]] std::map<std::uint32_t, std::uint64_t> refusals() const;
   /// Connections of any kind, those without a greeting included.
   [[nodiscard]] std::size_t connections() const;
   /// Waits until all of `wanted` are there or departed, or the time is over, and returns those that are there; an
@@ -115,6 +117,8 @@ class Hub final : public ClientPool, public SessionEvents {
   void catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientId client, Round told);
   void give(Session& session, Assignment assignment);
   [[nodiscard]] v1::Welcome welcome_to(std::uint32_t id) const;
+  /// Counts what was said; what speaks against a client of ours, for that client as well. Needs the lock.
+  void tally(v1::Reason reason, std::optional<ClientId> client);
   void count_and_write(const Peer& peer, std::optional<ClientId> client, const Refusal& refusal);
   /// The same for the verdict on an answer.
   void write_refused_answer(const Peer& peer, ClientId client, const v1::Verdict& verdict);
@@ -162,6 +166,7 @@ class Hub final : public ClientPool, public SessionEvents {
   std::set<ClientId> shut_out_;  ///< who would not be let in
   bool finished_ = false;
   Traffic traffic_;
+  std::map<std::uint32_t, std::uint64_t> refusals_;  ///< by client
 };
 
 }  // namespace feroma::net

@@ -193,7 +193,7 @@ void Hub::turned_away(const Peer& peer, const Refusal& refusal) { count_and_writ
 void Hub::count_and_write(const Peer& peer, std::optional<ClientId> client, const Refusal& refusal) {
   {
     const std::lock_guard lock(mutex_);
-    traffic_.verdicts[refusal.reason] += 1;
+    tally(refusal.reason, client);
   }
   // Whoever asks for a model before there is one does nothing wrong.
   const bool is_early = refusal.reason == v1::LATE;

@@ -34,6 +34,7 @@ class FederationServer::Parts {
 
   [[nodiscard]] ServerStatus status() {
     ServerStatus status = coordinator.status();
+    status.refusals = coordinator.hub().refusals();
     status.refused = grpc.door().counts().refused;
     if (flower != nullptr) {
       for (const auto& [reason, count] : flower->door().counts().refused) {

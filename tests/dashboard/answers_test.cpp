@@ -31,6 +31,11 @@ class Answers : public ::testing::Test {
     watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
     ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   }
+  /// The folder with a server behind it that says the same all the time.
+  void serve(const LiveStatus& status) {
+    watch_ = std::make_unique<RunWatch>(folder_.path(), [status] { return status; });
+    ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.live_time > 0 && s.read == s.size; }));
+  }
   json run() { return json::parse(watch_->see(run_answer)); }
   json clients(const Query& query) {
     return json::parse(watch_->see([&](const Sight& s) { return clients_answer(s, query); }));
@@ -63,8 +68,10 @@ TEST_F(Answers, ARunSaysHowFarItIsAndWhatItsAlgorithmsDid) {
   EXPECT_EQ(run["drops"], 1);
   EXPECT_EQ(run["alarms"], 0);  // client 1 was quiet again in round 4
   EXPECT_EQ(run["alarms_so_far"], 1);
+  EXPECT_EQ(run["drift_known"], 5);
   EXPECT_EQ(run["bytes_up"], 2000);
-  EXPECT_EQ(run["mixing"], json({2, 3, 4}));
+  EXPECT_EQ(run["mixing"], json::parse("[[2,4]]"));
+  EXPECT_EQ(run["profiles"], json::parse("[[2,4]]"));
   EXPECT_EQ(run["result"], nullptr);
   // 0.40 to 0.44 of a budget of 2: a fifth.
   EXPECT_EQ(run["epsilon"]["bins"], json({0, 0, 5, 0, 0, 0, 0, 0, 0, 0}));
@@ -168,6 +175,115 @@ TEST_F(Answers, ClientsAreSortedFilteredAndPaged) {
   EXPECT_TRUE(holds(refusal_of({{"order", "up"}}), "order must be"));
   EXPECT_TRUE(holds(refusal_of({{"filter", "x"}}), "filter must be"));
   EXPECT_TRUE(holds(refusal_of({{"id", "-1"}}), "id must be"));
+}
+
+std::vector<int> ids(const json& answer) {
+  std::vector<int> clients;
+  for (const json& row : answer["rows"]) {
+    clients.push_back(row["client"].get<int>());
+  }
+  return clients;
+}
+
+TEST_F(Answers, ClientsThatAServerKnowsHaveRowsBeforeTheyHaveFinishedARound) {
+  write_sample(folder_.path(), 3, 3);
+  serve({"{}", {{1, 0.5}, {7, 1.5}, {8, 2.5}}, {{1, 4}, {9, 2}}});
+  const json answer = clients({});
+  EXPECT_EQ(ids(answer), (std::vector<int>{0, 1, 2, 7, 8, 9}));
+  EXPECT_EQ(answer["of"], 6);
+  EXPECT_EQ(answer["matching"], 6);
+  EXPECT_EQ(answer["connected"], 3);
+  const json& newcomer = answer["rows"][3];
+  EXPECT_EQ(newcomer["heard_seconds"], 1.5);
+  EXPECT_EQ(newcomer["rounds"], 0);
+  EXPECT_EQ(newcomer["alarm"], false);
+  EXPECT_EQ(newcomer["refused"], 0);
+  for (const char* key : {"strategy", "moved", "last_time", "reason", "epsilon", "distribution", "num_examples", "loss",
+                          "accuracy_before", "accuracy_after"}) {
+    EXPECT_EQ(newcomer[key], nullptr) << key;
+  }
+  EXPECT_EQ(answer["rows"][1]["refused"], 4);
+  EXPECT_EQ(answer["rows"][5]["heard_seconds"], nullptr) << "it was refused and is gone";
+
+  EXPECT_EQ(ids(clients({{"size", "4"}, {"page", "1"}})), (std::vector<int>{8, 9}));
+  EXPECT_EQ(ids(clients({{"sort", "num_examples"}, {"order", "descending"}})), (std::vector<int>{2, 1, 0, 7, 8, 9}));
+  EXPECT_EQ(ids(clients({{"sort", "refused"}, {"order", "descending"}, {"size", "3"}})), (std::vector<int>{1, 9, 0}));
+  EXPECT_EQ(ids(clients({{"filter", "dropped"}})), (std::vector<int>{1, 9})) << "dropped out or refused";
+  EXPECT_EQ(clients({{"filter", "dropped"}})["of"], 6);
+  EXPECT_EQ(ids(clients({{"filter", "alarm"}})), (std::vector<int>{1}));
+  EXPECT_EQ(ids(clients({{"id", "8"}})), (std::vector<int>{8}));
+}
+
+TEST_F(Answers, AServerThatHasFinishedNoRoundShowsWhoIsThere) {
+  serve({"{}", {{3, 0.5}, {4, 1.5}}});
+  const json answer = clients({{"sort", "bytes_up"}});
+  EXPECT_EQ(answer["algorithm"], nullptr);
+  EXPECT_EQ(answer["of"], 2);
+  EXPECT_EQ(ids(answer), (std::vector<int>{3, 4}));
+  EXPECT_EQ(refusal_of({{"algorithm", "feroma-auto"}}), "there is no such algorithm");
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  EXPECT_EQ(refusal_of({}), "no algorithm has begun yet") << "there is no server";
+}
+
+TEST_F(Answers, RefusalsAreKnownToAServerOnlyAndUnderABudgetToo) {
+  read(3, 2, "gaussian");
+  EXPECT_EQ(clients({})["rows"][0].at("refused"), nullptr);
+  serve({"{}", {}, {{1, 2}}});
+  EXPECT_EQ(clients({})["rows"][0]["refused"], 0);
+  EXPECT_EQ(clients({})["rows"][1]["refused"], 2);
+}
+
+TEST_F(Answers, AnAlarmIsAProfileThatMovedMoreThanThreeNoiseFloors) {
+  write_sample(folder_.path(), 2, 4);
+  testing::append(folder_ / "events.jsonl", R"({"event":"clients","algorithm":"feroma-auto","round":2,)"
+                                            R"("client":[0,2,3],"moved":[3.0,3.01,null]})"
+                                            "\n");
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  const json alarmed = clients({{"filter", "alarm"}});
+  EXPECT_EQ(alarmed["alarm_above"], 3);
+  EXPECT_EQ(ids(alarmed), (std::vector<int>{2}));
+  const json answer = run();
+  EXPECT_EQ(answer["damage"]["count"], 0) << answer["damage"];
+  EXPECT_EQ(answer["algorithms"][0]["alarms"], 1);
+  EXPECT_EQ(answer["algorithms"][0]["last"]["alarms"], 1);
+  EXPECT_EQ(answer["algorithms"][0]["drift_known"], 2) << "of client 3 it is not known";
+  ProfileMap map;
+  EXPECT_EQ(json::parse(map.answer(*watch_, {}))["alarm_above"], 3);
+}
+
+/// How the answer lists these rounds as those that have mixing.
+json listed(const std::vector<int>& rounds) {
+  Sight sight;
+  sight.folder = "run";
+  for (const int round : rounds) {
+    sight.run.take_event(fmt::format(R"({{"event":"mixing","algorithm":"a","round":{}}})", round), "x", 0);
+  }
+  return json::parse(run_answer(sight))["algorithms"][0]["mixing"];
+}
+
+TEST(MappedRounds, AreAllWithinReachHoweverManyThereAre) {
+  EXPECT_EQ(listed({7}), json::parse("[[7,7]]"));
+  EXPECT_EQ(listed({1, 2, 2, 3, 5, 8, 9}), json::parse("[[1,3],[5,5],[8,9]]"));
+  std::vector<int> all;
+  std::vector<int> with_gaps;
+  std::vector<int> every_other;
+  for (int round = 1; round <= 2500; ++round) {
+    all.push_back(round);
+    if (round % 100 != 0) {
+      with_gaps.push_back(round);
+    }
+    every_other.push_back(2 * round - 1);
+  }
+  EXPECT_EQ(listed(all), json::parse("[[1,2500]]"));
+  const json gaps = listed(with_gaps);
+  ASSERT_EQ(gaps.size(), 25U);
+  EXPECT_EQ(gaps[0], json::parse("[1,99]"));
+  EXPECT_EQ(gaps[24], json::parse("[2401,2499]"));
+  const json last = listed(every_other);
+  ASSERT_EQ(last.size(), 1000U) << "the oldest are left out";
+  EXPECT_EQ(last[0], json::parse("[3001,3001]"));
+  EXPECT_EQ(last[999], json::parse("[4999,4999]"));
 }
 
 TEST_F(Answers, UnderABudgetExactCountsAreNeitherShownNorSortedBy) {

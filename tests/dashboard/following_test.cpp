@@ -174,6 +174,55 @@ TEST(RunWatch, ReportsDamageAndShowsTheRest) {
   });
 }
 
+TEST(RunWatch, AFileThatCannotBeReadKeepsNothingElseFromBeingShown) {
+  const TempFolder folder;
+  write_sample(folder.path(), 3, 4);
+  std::filesystem::remove(folder / "clients.csv");
+  std::filesystem::create_directories(folder / "clients.csv/no file");
+  const RunWatch watch(folder.path(), [] { return LiveStatus{R"({"clients":2})", {{7, 1.5}}}; });
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.live_time > 0; })) << "the server is asked";
+  EXPECT_EQ(nlohmann::json::parse(watch.see(run_answer))["state"], "running");
+  append(folder / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.finished; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // it is tried again, and fails again
+  watch.see([](const Sight& sight) {
+    EXPECT_EQ(sight.run.algorithms.at(0).rounds.size(), 3U);
+    ASSERT_EQ(sight.run.damage.count, 1U);
+    EXPECT_TRUE(holds(sight.run.damage.first[0], "clients.csv: cannot read"));
+  });
+}
+
+TEST(RunWatch, ARunThatWasRemovedIsWaitedForAgain) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 3);
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  // As a page does that looks only when it is told of a change.
+  std::uint64_t seen = 0;
+  std::string state;
+  const auto follow_until = [&](const std::string& wanted) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (state != wanted && std::chrono::steady_clock::now() < until) {
+      if (watch.wait_beyond(seen, std::chrono::milliseconds(100)) > seen) {
+        watch.see([&](const Sight& sight) {
+          seen = sight.version;
+          state = nlohmann::json::parse(run_answer(sight))["state"].get<std::string>();
+        });
+      }
+    }
+    return state;
+  };
+  EXPECT_EQ(follow_until("running"), "running");
+  std::filesystem::remove(folder / "events.jsonl");
+  std::filesystem::remove(folder / "clients.csv");
+  EXPECT_EQ(follow_until("waiting"), "waiting");
+  watch.see([](const Sight& sight) {
+    EXPECT_EQ(sight.size, 0U);
+    EXPECT_FALSE(sight.federation);
+    EXPECT_TRUE(sight.run.algorithms.empty());
+  });
+}
+
 /// Lets the run's last event be an hour old.
 void let_age(const TempFolder& folder) {
   const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);

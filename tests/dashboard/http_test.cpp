@@ -1,8 +1,4 @@
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -12,12 +8,15 @@
 #include "dashboard/token.h"
 #include "feroma/core/files.h"
 #include "tests/core/expect_error.h"
+#include "tests/dashboard/caller.h"
 #include "tests/dashboard/sample_folder.h"
 
 namespace feroma::dashboard {
 namespace {
 
+using testing::Caller;
 using testing::error_of;
+using testing::get;
 using testing::holds;
 using testing::TempFolder;
 using testing::wait_until;
@@ -153,6 +152,20 @@ TEST_F(Pages, WithATokenNothingIsShownToWhoDoesNotKnowIt) {
   EXPECT_EQ(site.answer(bearer).status, 401);
 }
 
+TEST_F(Pages, WhatIsKnownIsWrittenOnceForAllWhoAsk) {
+  Site site(watch_, "");
+  const std::shared_ptr<const RunMessage> first = site.run_message();
+  EXPECT_EQ(site.run_message(), first);
+  EXPECT_EQ(site.answer(ask_for("/api/v1/run")).body, first->body);
+  EXPECT_EQ(stream_message(*first),
+            fmt::format("id: {}-{}\nevent: run\ndata: {}\n\n", first->epoch, first->version, first->body));
+  testing::append(folder_ / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
+  ASSERT_TRUE(wait_until(watch_, [](const Sight& s) { return s.run.finished; }));
+  EXPECT_GT(site.run_message()->version, first->version);
+  EXPECT_TRUE(holds(site.run_message()->body, "\"state\":\"finished\""));
+  EXPECT_TRUE(holds(first->body, "\"state\":\"running\"")) << "who still sends it has it whole";
+}
+
 TEST(Token, IsRandomAndComparedWhole) {
   EXPECT_EQ(random_token().size(), 32U);
   EXPECT_NE(random_token(), random_token());
@@ -178,48 +191,6 @@ TEST(Token, AFileMustHoldOneThatIsWorthIt) {
     EXPECT_EQ(said.find("semicolon;"), std::string::npos);  // it is a secret even if it is a bad one
   }
   EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { static_cast<void>(read_token(folder / "none")); }), "none"));
-}
-
-/// A connection to the page, as a browser or a stranger makes one.
-class Caller {
- public:
-  explicit Caller(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  }
-  ~Caller() { ::close(socket_); }
-  Caller(const Caller&) = delete;
-  Caller& operator=(const Caller&) = delete;
-
-  void say(const std::string& text) const {
-    EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
-  }
-  /// What comes until it holds `end`, the other side is done, or nothing came for so long.
-  std::string hear(const std::string& end = "\x01", int milliseconds = 10000) {
-    std::string piece(4096, '\0');
-    pollfd waiting{socket_, POLLIN, 0};
-    while (heard_.find(end) == std::string::npos && ::poll(&waiting, 1, milliseconds) > 0) {
-      const ssize_t got = ::recv(socket_, piece.data(), piece.size(), 0);
-      if (got <= 0) {
-        break;
-      }
-      heard_.append(piece, 0, static_cast<std::size_t>(got));
-    }
-    return heard_;
-  }
-
- private:
-  int socket_;
-  std::string heard_;
-};
-
-std::string get(int port, const std::string& path, const std::string& headers = "") {
-  Caller caller(port);
-  caller.say("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
-  return caller.hear();
 }
 
 class Http : public ::testing::Test {

@@ -85,6 +85,33 @@ TEST_F(HubTest, ARefusedAnswerIsWrittenWithItsFields) {
       << ::testing::PrintToString(lines.with(""));
 }
 
+TEST_F(HubTest, RefusalsAreCountedForTheClientThatWasRefused) {
+  using Counts = std::map<std::uint32_t, std::uint64_t>;
+  Probe honest(*hub, 0);
+  Probe probe(*hub, 1);
+  EXPECT_EQ(hub->refusals(), Counts());
+  v1::Task nothing;
+  nothing.set_round(7);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(probe.answer(nothing, update(1)).reason(), v1::LATE);
+  }
+  begin(1, 2);
+  const v1::Task task = honest.task();
+  EXPECT_EQ(honest.answer(task, update(1)).reason(), v1::ACCEPTED);
+  EXPECT_EQ(honest.answer(task, update(1)).reason(), v1::DUPLICATE);
+  EXPECT_EQ(hub->refusals(), (Counts{{1, 2}})) << "an answer that comes twice is harmless";
+  EXPECT_EQ(probe.answer(probe.task(), update(2)).reason(), v1::ACCEPTED);
+  const Probe again(*hub, 0);
+  EXPECT_EQ(honest.reaction(), v1::TWICE);
+  probe.pipe().send_unreadable();
+  EXPECT_EQ(probe.reaction(), v1::MALFORMED);
+  EXPECT_EQ(hub->refusals(), (Counts{{1, 3}})) << "coming back is harmless, what is no frame is not";
+  for (const std::uint32_t id : {2U, kClients, 1'000'000U}) {
+    hub->turned_away({"probe", static_cast<ClientId>(id), ""}, {v1::UNKNOWN_CLIENT, "not on the list", 0});
+  }
+  EXPECT_EQ(hub->refusals(), (Counts{{1, 3}, {2, 1}})) << "there are no more counts than clients";
+}
+
 // Two machines with the same key are a client that comes again and again.
 TEST_F(HubTest, WhoComesTwiceIsCountedAndWritten) {
   Lines lines;

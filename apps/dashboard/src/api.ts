@@ -17,6 +17,9 @@ export interface Point {
   alarms: number;
 }
 
+/** The first and the last of consecutive rounds. */
+export type Range = [first: number, last: number];
+
 export interface Algorithm {
   label: string;
   rounds: number;
@@ -29,12 +32,13 @@ export interface Algorithm {
   strategies: Record<string, number>;
   alarms: number;
   alarms_so_far: number;
+  drift_known?: number; // clients of the newest round
   drops: number;
   bytes_up: number;
   bytes_down: number;
   client_rows: number;
-  mixing: number[];
-  profiles: number[];
+  mixing: Range[];
+  profiles: Range[];
   epsilon: { known: number; most: number; bins: number[] } | null;
   result: Record<string, number | string | null | Record<string, number | null>> | null;
 }
@@ -94,25 +98,27 @@ export interface History {
   columns: Partial<Record<keyof Point | "low" | "middle" | "high" | "clients", Column>>;
 }
 
+/** Of a client that is connected and took part in no round yet, much is null. */
 export interface ClientRow {
   client: number;
   strategy: string | null;
   moved: number | null;
-  alarm: boolean;
-  alarms: number;
-  last_alarm: number;
-  rounds: number;
-  last_round: number;
+  alarm: boolean | null;
+  alarms: number | null;
+  last_alarm: number | null;
+  rounds: number | null;
+  last_round: number | null;
   last_time: number | null;
   heard_seconds: number | null;
-  bytes_up: number;
-  bytes_down: number;
-  drops: number;
-  last_drop: number;
+  bytes_up: number | null;
+  bytes_down: number | null;
+  drops: number | null;
+  last_drop: number | null;
   reason: string | null;
+  refused?: number | null;
   epsilon: number | null;
   distribution?: number | null;
-  num_examples?: number;
+  num_examples?: number | null;
   loss?: number | null;
   accuracy_before?: number | null;
   accuracy_after?: number | null;
@@ -132,6 +138,7 @@ export interface Clients {
 }
 
 export interface Mixing {
+  algorithm: string;
   round: number;
   receivers_of: number;
   sources_of: number;
@@ -149,6 +156,7 @@ export interface ProfileClient {
 }
 
 export interface Profiles {
+  algorithm: string;
   round: number;
   rounds: number[];
   of: number;
@@ -157,31 +165,53 @@ export interface Profiles {
   clients: ProfileClient[];
 }
 
-/** Asks for data; an answer that is no success is an error with the server's own words. */
+/** The server heard and said no, in its own words. */
+export class Refusal extends Error {}
+
+/** Asks for data; an answer that is no success is a refusal. */
 export async function ask<T>(what: string, query: Record<string, string | number> = {}): Promise<T> {
   const text = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)])).toString();
   const response = await fetch(`/api/v1/${what}${text ? "?" + text : ""}`);
-  const body = await response.json();
   if (!response.ok) {
-    throw new Error(body.error ?? `the server says ${response.status}`);
+    // What stands between us and the server may answer in other words than ours.
+    const body = (await response.json().catch(() => null)) as { error?: string } | null;
+    throw new Refusal(body?.error ?? `the answer has status ${response.status}`);
   }
-  return body as T;
+  return (await response.json()) as T;
 }
 
+/** How the page hears of the run. */
+export type Connection =
+  | { kind: "told" } // of everything, at once
+  | { kind: "asking" } // now and then, since the server follows as many pages as it can
+  | { kind: "refused"; why: string }
+  | { kind: "lost" };
+
+const betweenTries = 5000; // milliseconds
+
 /** Follows the run; the browser connects again by itself, and the server then sends what was missed. */
-export function follow(onRun: (run: Run) => void, onConnection: (connected: boolean) => void): void {
+export function follow(onRun: (run: Run) => void, onConnection: (connection: Connection) => void): void {
   const stream = new EventSource("/api/v1/stream");
   stream.addEventListener("run", (event) => {
-    onConnection(true);
+    onConnection({ kind: "told" });
     onRun(JSON.parse((event as MessageEvent<string>).data) as Run);
   });
-  stream.addEventListener("open", () => onConnection(true));
+  stream.addEventListener("open", () => onConnection({ kind: "told" }));
   stream.addEventListener("error", () => {
-    onConnection(false);
-    // After an answer that is no stream (a lost token, too many pages) the browser gives up; we do not.
-    if (stream.readyState === EventSource.CLOSED) {
-      setTimeout(() => follow(onRun, onConnection), 5000);
+    if (stream.readyState !== EventSource.CLOSED) {
+      onConnection({ kind: "lost" });
+      return;
     }
+    // After an answer that is no stream (too many pages, a token that holds no more) the browser gives up and tells no
+    // reason. A plain question gets the data or the reason; then all is tried again.
+    void ask<Run>("run").then(
+      (run) => {
+        onConnection({ kind: "asking" });
+        onRun(run);
+      },
+      (error: unknown) => onConnection(error instanceof Refusal ? { kind: "refused", why: error.message } : { kind: "lost" }),
+    );
+    setTimeout(() => follow(onRun, onConnection), betweenTries);
   });
 }
 

@@ -86,6 +86,13 @@ export function axis(name: string, more: Record<string, unknown> = {}): Record<s
   };
 }
 
+/** An axis of rounds; where somebody zoomed in it begins and ends between two of them, which are not numbered. */
+export function roundAxis(more: Record<string, unknown> = {}): Record<string, unknown> {
+  const plain = axis("round", { type: "value", minInterval: 1, ...more });
+  const formatter = (round: number) => (Number.isInteger(round) ? String(round) : "");
+  return { ...plain, axisLabel: { ...(plain["axisLabel"] as object), formatter } };
+}
+
 /** Drawn on the canvas: text from a run is never read as markup, and no style is needed that the page forbids. */
 export function tooltip(more: Record<string, unknown> = {}): Record<string, unknown> {
   const { text, line, panel } = ink();
@@ -123,7 +130,8 @@ export function chart(label: string, className = ""): Chart {
       core = init(element);
     }
     if (wanted) {
-      core.setOption({ animation: false, ...wanted }, { notMerge: true });
+      // What is drawn is made anew; how far somebody zoomed in and which lines they chose in the legend stays.
+      core.setOption({ animation: false, ...wanted }, { replaceMerge: ["series", "visualMap"] });
       wanted = null;
     }
   };

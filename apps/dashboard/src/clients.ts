@@ -1,6 +1,6 @@
 // The clients, sorted and filtered by the server: the page holds one page of them.
-import { type ClientRow, type Clients, type Run, ask, latest } from "./api";
-import { ago, bytes, count, fill, fixed, h, none, percent, setText } from "./dom";
+import { type Algorithm, type ClientRow, type Clients, type Run, ask, latest } from "./api";
+import { ago, bytes, count, fill, fixed, h, none, percent, renew, setText } from "./dom";
 import type { View } from "./view";
 
 /** What some columns depend on. */
@@ -23,7 +23,32 @@ function lastSeen(row: ClientRow): string {
     return `connected, ${ago(row.heard_seconds)}`;
   }
   const time = row.last_time === null ? "" : `, ${ago(Math.max(0, Date.now() / 1000 - row.last_time))}`;
-  return row.last_round > 0 ? `round ${row.last_round}${time}` : "never answered";
+  return row.last_round ? `round ${row.last_round}${time}` : "never answered";
+}
+
+function drift(row: ClientRow): Node | string {
+  if (row.alarm) {
+    return h("span", { class: "chip alarm" }, `▲ ${fixed(row.moved)}×`);
+  }
+  if (row.moved === null) {
+    return none;
+  }
+  return (row.moved === 0 ? "same data" : `${fixed(row.moved)}×`) + (row.last_alarm ? `, alarm in ${row.last_alarm}` : "");
+}
+
+/** Rounds that went on without it, and what the server refused of it. */
+function refusals(row: ClientRow): Node | string {
+  const refused = row.refused ?? null;
+  if (row.drops === null && refused === null) {
+    return none;
+  }
+  const all = (row.drops ?? 0) + (refused ?? 0);
+  if (all === 0) {
+    return "0";
+  }
+  const each = `${count(row.drops ?? 0)} × dropped out${refused === null ? "" : `, ${count(refused)} × refused by the server`}`;
+  const reason = row.last_drop ? ` round ${row.last_drop}: ${row.reason ?? ""}` : "";
+  return h("span", { title: each }, h("span", { class: "chip warn" }, count(all)), h("span", { class: "quiet reason" }, reason));
 }
 
 const columns: Column[] = [
@@ -38,28 +63,20 @@ const columns: Column[] = [
     key: "moved",
     name: "drift",
     hint: "how far its profile moved in the last round, in noise floors",
-    cell: (row) =>
-      row.alarm
-        ? h("span", { class: "chip alarm" }, `▲ ${fixed(row.moved)}×`)
-        : row.moved === null
-          ? none
-          : (row.moved === 0 ? "same data" : `${fixed(row.moved)}×`) + (row.last_alarm > 0 ? `, alarm in ${row.last_alarm}` : ""),
+    cell: drift,
   },
-  { key: "last_round", name: "last seen", hint: "the last round that it answered, and when", cell: (row) => lastSeen(row) },
+  { key: "last_round", name: "last seen", hint: "the last round that it answered, and when", cell: lastSeen },
   { key: "rounds", name: "rounds", hint: "that it took part in", number: true, cell: (row) => count(row.rounds) },
   { key: "bytes_up", name: "up", hint: "what came from it, all rounds", number: true, cell: (row) => bytes(row.bytes_up) },
   { key: "bytes_down", name: "down", hint: "what was sent to it, all rounds", number: true, cell: (row) => bytes(row.bytes_down) },
   {
     key: "drops",
     name: "refusals",
-    hint: "how often it dropped out or its answer was refused",
-    cell: (row) =>
-      row.drops === 0
-        ? "0"
-        : h("span", {}, h("span", { class: "chip warn" }, count(row.drops)), h("span", { class: "quiet reason" }, ` round ${row.last_drop}: ${row.reason ?? ""}`)),
+    hint: "how often it dropped out or was refused; sorted by how often it dropped out",
+    cell: refusals,
   },
   { key: "epsilon", name: "ε spent", hint: "of its privacy budget, all rounds", number: true, when: "spent", cell: (row) => fixed(row.epsilon, 3) },
-  { key: "num_examples", name: "samples", hint: "that it trains on", number: true, when: "told", cell: (row) => (row.num_examples === undefined ? none : count(row.num_examples)) },
+  { key: "num_examples", name: "samples", hint: "that it trains on", number: true, when: "told", cell: (row) => count(row.num_examples) },
   { key: "accuracy_after", name: "accuracy", hint: "after training, in its last round", number: true, when: "told", cell: (row) => percent(row.accuracy_after) },
 ];
 
@@ -79,6 +96,7 @@ export function clientsView(): View {
   const rows = h("tbody");
   const status = h("p", { class: "quiet", role: "status" });
   const note = h("p", { class: "quiet" });
+  const driftNote = h("p", { class: "quiet", hidden: true });
   let page = 0;
   let sort = "client";
   let order: "ascending" | "descending" = "ascending";
@@ -106,6 +124,7 @@ export function clientsView(): View {
       filter,
     ),
     note,
+    driftNote,
     h(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of clients" },
@@ -146,14 +165,22 @@ export function clientsView(): View {
     );
   };
 
+  /** Only those can be an alarm whose profile is known from the round before, too. */
+  const tellDrift = (chosen: Algorithm | undefined) => {
+    const known = chosen?.drift_known;
+    driftNote.hidden = !chosen || known === undefined || chosen.profiles.length === 0 || known >= chosen.clients;
+    setText(driftNote, driftNote.hidden ? "" : `In round ${chosen?.rounds} the drift is known for ${count(known)} of the ${count(chosen?.clients)} clients so far.`);
+  };
+
   const draw = (answer: Clients) => {
     const shown = shownColumns({ told: answer.counts_told, spent });
-    fill(
+    const anybody = filter.value === "all" && search.value.trim() === "";
+    renew(
       rows,
       ...answer.rows.map((row) =>
         h(
           "tr",
-          {},
+          { "data-key": row.client },
           ...shown.map((column, i) => {
             const cell = column.cell(row);
             return i === 0
@@ -162,40 +189,53 @@ export function clientsView(): View {
           }),
         ),
       ),
-      answer.rows.length === 0 && h("tr", {}, h("td", { colspan: shown.length, class: "quiet" }, "No client is like that.")),
+      answer.rows.length === 0 && h("tr", {}, h("td", { colspan: shown.length, class: "quiet" }, anybody ? "No client is there yet." : "No client is like that.")),
     );
     const first = answer.page * answer.size;
     setText(
       status,
-      answer.matching === 0
+      (answer.matching === 0
         ? `0 of ${count(answer.of)} clients`
-        : `${count(first + 1)} to ${count(first + answer.rows.length)} of ${count(answer.matching)}${answer.matching < answer.of ? ` (of ${count(answer.of)})` : ""} clients`,
+        : `${count(first + 1)} to ${count(first + answer.rows.length)} of ${count(answer.matching)}${answer.matching < answer.of ? ` (of ${count(answer.of)})` : ""} clients`) +
+        (run?.server ? `, ${count(answer.connected)} connected` : ""),
     );
     previous.disabled = answer.page === 0;
     next.disabled = first + answer.rows.length >= answer.matching;
     setText(
       note,
-      `A drift alarm: the profile moved more than ${answer.alarm_above} noise floors since the round before.` +
+      (selected ? "" : "No round is finished yet. ") +
+        `A drift alarm: the profile moved more than ${answer.alarm_above} noise floors since the round before.` +
         (answer.counts_told ? "" : " Exact sample counts, losses and accuracies are not shown: clients keep them under the privacy budget."),
     );
   };
 
   const load = latest(async () => {
-    if (!run || !selected) {
+    if (!selected && !run?.federation && !run?.server) {
+      renew(rows);
       setText(status, "No round is finished yet.");
       return;
     }
-    const query: Record<string, string | number> = { algorithm: selected, sort, order, filter: filter.value, page, size: 50 };
+    const query: Record<string, string | number> = { sort, order, filter: filter.value, page, size: 50 };
+    if (selected) {
+      query["algorithm"] = selected; // before there is one, those who are connected are shown
+    }
     if (/^[0-9]{1,9}$/.test(search.value.trim())) {
       query["id"] = search.value.trim();
     }
     try {
-      draw(await ask<Clients>("clients", query));
+      const answer = await ask<Clients>("clients", query);
+      const last = Math.max(0, Math.ceil(answer.matching / answer.size) - 1);
+      if (answer.page > last) {
+        page = last; // there were more clients before, as in a run that was cut
+        refresh();
+        return;
+      }
+      draw(answer);
     } catch (error) {
       setText(status, (error as Error).message);
     }
   });
-  const refresh = () => load(undefined);
+  const refresh = (): void => load(undefined);
   for (const control of [search, filter]) {
     control.addEventListener("input", () => {
       page = 0;
@@ -215,7 +255,9 @@ export function clientsView(): View {
       run = now;
       selected = algorithm;
       const told = now.privacy.counts_told;
-      spent = (now.algorithms.find((a) => a.label === algorithm)?.epsilon ?? null) !== null;
+      const chosen = now.algorithms.find((a) => a.label === algorithm);
+      spent = (chosen?.epsilon ?? null) !== null;
+      tellDrift(chosen);
       if (key !== `${told}/${spent}`) {
         key = `${told}/${spent}`;
         drawHead({ told, spent });

@@ -1,6 +1,6 @@
 // What was reached over the rounds, one line for each algorithm.
 import type { History, Run } from "./api";
-import { axis, chart, colour, dash, ink, shape, tooltip } from "./charts";
+import { axis, chart, colour, dash, ink, roundAxis, shape, tooltip } from "./charts";
 import { asTable, fixed, h, none } from "./dom";
 
 type Metric = "accuracy_after" | "accuracy_before" | "validation_accuracy" | "loss";
@@ -98,15 +98,20 @@ export function curves(changed: () => void): {
     });
     curves.draw({
       grid: { left: 52, right: 16, top: run.algorithms.length > 1 ? 36 : 12, bottom: 44 },
-      legend:
-        run.algorithms.length > 1
-          ? { type: "scroll", top: 0, data: run.algorithms.map((a) => a.label), textStyle: { color: quiet }, pageTextStyle: { color: quiet }, pageIconColor: quiet }
-          : undefined,
+      legend: {
+        show: run.algorithms.length > 1,
+        type: "scroll",
+        top: 0,
+        data: run.algorithms.map((a) => a.label),
+        textStyle: { color: quiet },
+        pageTextStyle: { color: quiet },
+        pageIconColor: quiet,
+      },
       tooltip: tooltip({
         trigger: "axis",
         valueFormatter: (value: unknown) => (typeof value === "number" ? value.toFixed(metric === "loss" ? 3 : 1) : none),
       }),
-      xAxis: axis("round", { type: "value", minInterval: 1, min: 1, max: "dataMax" }),
+      xAxis: roundAxis({ min: 1, max: "dataMax" }),
       yAxis: axis(metric === "loss" ? "loss" : "percent", { type: "value", scale: true, nameGap: 38 }),
       dataZoom: [{ type: "inside", zoomOnMouseWheel: "shift", moveOnMouseWheel: false }],
       series,

@@ -27,6 +27,76 @@ export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...children.filter((child): child is Node | string => Boolean(child)));
 }
 
+/** Makes a node like another one of its kind, changing only what differs. */
+function become(node: ChildNode, like: Node): ChildNode {
+  if (!(node instanceof HTMLElement && like instanceof HTMLElement)) {
+    if (node.nodeValue !== like.nodeValue) {
+      node.nodeValue = like.nodeValue;
+    }
+    return node;
+  }
+  for (const name of node.getAttributeNames()) {
+    if (!like.hasAttribute(name)) {
+      node.removeAttribute(name);
+    }
+  }
+  for (const name of like.getAttributeNames()) {
+    const value = like.getAttribute(name) ?? "";
+    if (node.getAttribute(name) === value) {
+      continue;
+    }
+    if (name === "style") {
+      node.style.cssText = value; // which the page's own rules forbid as an attribute
+    } else {
+      node.setAttribute(name, value);
+    }
+  }
+  renew(node, ...like.childNodes);
+  return node;
+}
+
+/**
+ * Fills an element as `fill` does, but keeps what is there already, so that a screen reader's place and a selection
+ * survive. Children with a `data-key` are found again by it, others by their order.
+ */
+export function renew(parent: Element, ...children: Child[]): void {
+  const keyOf = (node: Node) => (node instanceof HTMLElement ? node.dataset["key"] : undefined);
+  const named = new Map<string, ChildNode>();
+  const nameless: ChildNode[] = [];
+  for (const node of parent.childNodes) {
+    const key = keyOf(node);
+    if (key === undefined) {
+      nameless.push(node);
+    } else {
+      named.set(key, node);
+    }
+  }
+  const wanted = children
+    .filter((child): child is Node | string => Boolean(child))
+    .map((child): Node => {
+      const node = typeof child === "string" ? document.createTextNode(child) : child;
+      const key = keyOf(node);
+      const there = key === undefined ? nameless.shift() : named.get(key);
+      if (key !== undefined) {
+        named.delete(key);
+      }
+      return there && there.nodeName === node.nodeName ? become(there, node) : node;
+    });
+  // First what is gone: otherwise all that stands behind it would be moved, which is as bad as replacing it.
+  const kept = new Set(wanted);
+  for (const node of [...parent.childNodes]) {
+    if (!kept.has(node)) {
+      node.remove();
+    }
+  }
+  wanted.forEach((node, at) => {
+    const there = parent.childNodes[at] ?? null;
+    if (there !== node) {
+      parent.insertBefore(node, there);
+    }
+  });
+}
+
 /** Replaces a text only where it differs, so that screen readers and selections are left in peace. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) {
@@ -44,11 +114,14 @@ export function percent(value: number | null | undefined, digits = 1): string {
   return value === null || value === undefined ? none : `${value.toFixed(digits)} %`;
 }
 
-export function count(value: number): string {
-  return value.toLocaleString("en-GB").replaceAll(",", "\u202f");
+export function count(value: number | null | undefined): string {
+  return value === null || value === undefined ? none : value.toLocaleString("en-GB").replaceAll(",", "\u202f");
 }
 
-export function bytes(value: number): string {
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined) {
+    return none;
+  }
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
   let unit = 0;
   while (value >= 1000 && unit < units.length - 1) {
@@ -92,7 +165,7 @@ export function asTable(summary: string): { fold: HTMLDetailsElement; show: (hea
     }
     const { head, rows } = pending;
     pending = null;
-    fill(
+    renew(
       holder,
       h(
         "table",
@@ -115,52 +188,5 @@ export function asTable(summary: string): { fold: HTMLDetailsElement; show: (hea
       pending = { head, rows };
       draw();
     },
-  };
-}
-
-/** A labelled slider over a list of rounds, with buttons for one step. */
-export function roundSlider(onRound: (round: number) => void): {
-  element: HTMLElement;
-  setRounds: (rounds: number[]) => void;
-  round: () => number | null;
-} {
-  let rounds: number[] = [];
-  let newest = true;
-  const input = h("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Round" });
-  const output = h("output", { class: "round" }, none);
-  const at = () => rounds[Number(input.value)] ?? null;
-  const tell = () => {
-    const round = at();
-    setText(output, round === null ? "no round" : `round ${round}`);
-    input.setAttribute("aria-valuetext", output.textContent ?? "");
-    back.disabled = Number(input.value) <= 0;
-    forth.disabled = Number(input.value) >= rounds.length - 1;
-  };
-  const move = (step: number) => {
-    input.value = String(Number(input.value) + step);
-    input.dispatchEvent(new Event("input"));
-  };
-  const back = h("button", { type: "button", "aria-label": "One round back", onclick: () => move(-1) }, "‹");
-  const forth = h("button", { type: "button", "aria-label": "One round on", onclick: () => move(1) }, "›");
-  input.addEventListener("input", () => {
-    newest = Number(input.value) === rounds.length - 1;
-    tell();
-    const round = at();
-    if (round !== null) {
-      onRound(round);
-    }
-  });
-  return {
-    element: h("div", { class: "slider" }, back, input, forth, output),
-    setRounds: (next) => {
-      const before = at();
-      rounds = next;
-      input.max = String(Math.max(0, rounds.length - 1));
-      const kept = before === null ? -1 : rounds.indexOf(before);
-      input.value = String(newest || kept < 0 ? rounds.length - 1 : kept);
-      input.disabled = rounds.length === 0;
-      tell();
-    },
-    round: at,
   };
 }

@@ -1,10 +1,10 @@
 // The frame around the views: what runs, whether it is heard, which view is seen, light or dark.
 import "./style.css";
 
-import { type Run, follow } from "./api";
+import { type Connection, type Run, follow } from "./api";
 import { isDark } from "./charts";
 import { clientsView } from "./clients";
-import { bytes, fill, h, percent, setText } from "./dom";
+import { bytes, fill, h, percent, renew, setText } from "./dom";
 import { mixingView } from "./mixing";
 import { overview } from "./overview";
 import { privacyView } from "./privacy";
@@ -15,7 +15,7 @@ import type { View } from "./view";
 const views: View[] = [overview(), profilesView(), mixingView(), clientsView(), privacyView(), serverView()];
 let current = views.find((view) => `#${view.id}` === location.hash) ?? views[0]!;
 let run: Run | null = null;
-let connected = true;
+let connection: Connection = { kind: "told" };
 let chosen = ""; // the algorithm; empty: the newest Feroma, else the newest that maps, else the newest
 
 const get = (id: string): HTMLElement => document.getElementById(id)!;
@@ -117,15 +117,30 @@ function selectedAlgorithm(now: Run): string {
   return (ours.at(-1) ?? mapping.at(-1) ?? now.algorithms.at(-1))?.label ?? "";
 }
 
-function drawNotices(now: Run): void {
-  const notices: HTMLElement[] = [];
-  if (!connected) {
-    notices.push(h("p", { class: "notice bad", role: "alert" }, "The page has lost its server; what you see is the last that it said. It is tried again."));
+/** What is wrong with the connection; empty where nothing is. */
+function connectionTrouble(): string {
+  switch (connection.kind) {
+    case "told":
+      return "";
+    case "asking":
+      return "Too many pages are open for the server to tell this one of news at once: it asks every few seconds, until another page is closed.";
+    case "refused":
+      return `The server refuses this page: ${connection.why}. It is tried again.`;
+    case "lost":
+      return `The page has lost its server${run ? "; what you see is the last that it said" : ""}. It is tried again.`;
   }
-  if (now.size_bytes - now.read_bytes > 1e6) {
+}
+
+function drawNotices(now: Run | null): void {
+  const notices: HTMLElement[] = [];
+  const trouble = connectionTrouble();
+  if (trouble) {
+    notices.push(h("p", { class: connection.kind === "asking" ? "notice" : "notice bad", role: "alert" }, trouble));
+  }
+  if (now && now.size_bytes - now.read_bytes > 1e6) {
     notices.push(h("p", { class: "notice" }, `Reading the run: ${bytes(now.read_bytes)} of ${bytes(now.size_bytes)} (${percent((100 * now.read_bytes) / now.size_bytes, 0)}).`));
   }
-  if (now.damage.count > 0) {
+  if (now && now.damage.count > 0) {
     notices.push(
       h(
         "details",
@@ -170,7 +185,11 @@ function announce(now: Run): void {
 }
 
 function update(): void {
+  const connected = connection.kind === "told" || connection.kind === "asking";
+  drawNotices(run);
   if (!run) {
+    state.className = connected ? "state" : "state lost";
+    setText(state, connected ? "connecting" : "not connected");
     return;
   }
   const now = run;
@@ -188,10 +207,9 @@ function update(): void {
   const selected = selectedAlgorithm(now);
   algorithm.value = selected;
   algorithmLabel.hidden = labels.length < 2;
-  drawNotices(now);
   announce(now);
   current.update(now, selected);
-  fill(
+  renew(
     get("footer"),
     h("span", {}, [dataset, now.config["scenario.shift"], now.config["scenario.level"]].filter(Boolean).join(" · ")),
     h("span", { class: "spacer" }),
@@ -206,8 +224,8 @@ follow(
     update();
   },
   (now) => {
-    if (connected !== now) {
-      connected = now;
+    if (JSON.stringify(connection) !== JSON.stringify(now)) {
+      connection = now;
       update();
     }
   },

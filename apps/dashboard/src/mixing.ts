@@ -1,7 +1,8 @@
 // Who took how much from whom, in any round.
 import { type Mixing, type Run, ask, latest } from "./api";
 import { axis, chart, ink, ramp, tooltip } from "./charts";
-import { asTable, clients, count, h, none, roundSlider, setText } from "./dom";
+import { asTable, clients, count, h, none, setText } from "./dom";
+import { roundSlider } from "./slider";
 import type { View } from "./view";
 
 /** A weight as people read it. */
@@ -9,16 +10,23 @@ function weightText(weight: number | null | undefined): string {
   return weight == null ? none : weight >= 0.0995 || weight === 0 ? weight.toFixed(2) : weight.toPrecision(2);
 }
 
+/** Whether a cell of one is the same pair of clients, or of blocks, in the other. */
+function isAlike(a: Mixing | null, b: Mixing): boolean {
+  return a?.algorithm === b.algorithm && a.round === b.round && a.receivers.length === b.receivers.length && a.sources.length === b.sources.length;
+}
+
+const invitation = "Point at a cell, or move with the arrow keys.";
+
 export function mixingView(): View {
   const map = chart("Mixing weights: a row for each client that received, a column for each that it took from", "square");
   // The arrows move a mark over the cells, and what it is on is read out.
   map.element.setAttribute("role", "application");
   map.element.setAttribute("aria-roledescription", "heat map");
   map.element.setAttribute("tabindex", "0");
-  const readout = h("p", { class: "readout", id: "pair", "aria-live": "polite" }, "Point at a cell, or move with the arrow keys.");
+  const readout = h("p", { class: "readout", id: "pair", "aria-live": "polite" }, invitation);
   const note = h("p", { class: "quiet" });
   const table = asTable("Largest weights of every client as a table");
-  const slider = roundSlider((round) => load({ algorithm: selected, round }));
+  const slider = roundSlider((round) => show(round));
   const empty = h("p", { class: "quiet", hidden: true });
   const body = h("div", {}, map.element, readout, note, table.fold);
   const element = h(
@@ -28,7 +36,9 @@ export function mixingView(): View {
     empty,
     body,
   );
+  let epoch = 0;
   let selected = "";
+  let shown = ""; // which round was asked for
   let known: Mixing | null = null;
   let cursor: [number, number] | null = null;
   let listening = false;
@@ -43,6 +53,14 @@ export function mixingView(): View {
     }
     const each = receiver[0] === receiver[1] ? "took" : "took, each,";
     setText(readout, `Round ${known.round}: ${clients(receiver)} ${each} ${weightText(weightAt(r, s))} from ${clients(source)}`);
+  };
+
+  const mark = () => {
+    if (known && cursor) {
+      const core = map.core();
+      core.dispatchAction({ type: "downplay", seriesIndex: 0 });
+      core.dispatchAction({ type: "highlight", seriesIndex: 0, dataIndex: cursor[0] * known.sources.length + cursor[1] });
+    }
   };
 
   const name = ([first, last]: [number, number]) => (first === last ? String(first) : `${first}–${last}`);
@@ -122,6 +140,7 @@ export function mixingView(): View {
       .map((pair) => `${name(pair.source)} (${weightText(pair.weight)})`)
       .join(", ");
     table.show(["client", "took most from"], mixing.receivers.map((receiver, r) => [name(receiver), first(r)]));
+    mark();
   };
 
   map.element.addEventListener("keydown", (event) => {
@@ -136,40 +155,57 @@ export function mixingView(): View {
       Math.min(known.receivers.length - 1, Math.max(0, r + by[0])),
       Math.min(known.sources.length - 1, Math.max(0, s + by[1])),
     ];
-    const core = map.core();
-    core.dispatchAction({ type: "downplay", seriesIndex: 0 });
-    const dataIndex = cursor[0] * known.sources.length + cursor[1];
-    core.dispatchAction({ type: "highlight", seriesIndex: 0, dataIndex });
-    core.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex });
+    mark();
+    map.core().dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: cursor[0] * known.sources.length + cursor[1] });
     tellPair(cursor[0], cursor[1]);
   });
 
-  let shown = ""; // which round was asked for
-  const load = latest(async ({ algorithm, round }: { algorithm: string; round: number }) => {
+  const load = latest(async ({ key, algorithm, round }: { key: string; algorithm: string; round: number }) => {
+    const forget = () => {
+      if (shown === key) {
+        shown = ""; // asked for again with the next news
+      }
+    };
     try {
       const answer = await ask<Mixing>("mixing", { algorithm, round, cells: innerWidth < 700 ? 64 : 128 });
-      if (algorithm === selected) {
-        known = answer;
-        cursor = null;
-        setText(readout, "Point at a cell, or move with the arrow keys.");
-        draw();
+      if (algorithm !== selected) {
+        forget();
+        return;
       }
+      const alike = isAlike(known, answer);
+      known = answer;
+      if (!alike) {
+        cursor = null;
+        setText(readout, invitation);
+      } else if (cursor) {
+        tellPair(cursor[0], cursor[1]);
+      }
+      draw();
     } catch (error) {
+      forget();
       if (algorithm === selected) {
-        shown = ""; // tried again with the next news
         known = null;
         map.core().clear();
         table.show([], []);
+        setText(readout, `Round ${round} cannot be shown: ${(error as Error).message}`);
       }
-      setText(readout, `Round ${round} cannot be shown: ${(error as Error).message}`);
     }
   });
+  /** Whoever asks, the slider or news: what is there already is not asked for again. */
+  const show = (round: number) => {
+    const key = `${epoch}/${selected}/${round}`;
+    if (key !== shown) {
+      shown = key;
+      load({ key, algorithm: selected, round });
+    }
+  };
 
   return {
     id: "mixing",
     name: "Mixing",
     element,
     update: (run: Run, algorithm) => {
+      epoch = run.epoch;
       selected = algorithm;
       const rounds = run.algorithms.find((a) => a.label === algorithm)?.mixing ?? [];
       slider.setRounds(rounds);
@@ -177,10 +213,8 @@ export function mixingView(): View {
       empty.hidden = rounds.length > 0;
       setText(empty, algorithm ? `${algorithm} has mixed nothing by profile yet: it has one model for all, or its warm-up is not over.` : "No round is finished yet.");
       const round = slider.round();
-      const key = `${run.epoch}/${algorithm}/${round}`;
-      if (round !== null && key !== shown) {
-        shown = key;
-        load({ algorithm, round });
+      if (round !== null) {
+        show(round);
       }
     },
     restyle: draw,

@@ -2,7 +2,7 @@
 import { type Algorithm, type History, type Run, ask, latest } from "./api";
 import { colour, shape } from "./charts";
 import { curves } from "./curves";
-import { duration, fill, h, percent } from "./dom";
+import { duration, h, percent, renew } from "./dom";
 import { resultTable } from "./results";
 import { strategies } from "./strategies";
 import { tiles } from "./tiles";
@@ -23,7 +23,7 @@ function progressTable(): { element: HTMLElement; draw: (run: Run) => void } {
   );
 
   const draw = (now: Run) => {
-    fill(
+    renew(
       progress,
       ...now.algorithms.map((a, i) => {
         const planned = Math.max(now.planned.rounds ?? a.rounds, a.rounds);
@@ -31,7 +31,7 @@ function progressTable(): { element: HTMLElement; draw: (run: Run) => void } {
         swatch.style.setProperty("--swatch", colour(i));
         return h(
           "tr",
-          {},
+          { "data-key": a.label },
           h("th", { scope: "row" }, swatch, a.label),
           h(
             "td",
@@ -55,6 +55,9 @@ export function overview(): View {
   let selected = "";
   const histories = new Map<string, History>();
   const loaded = new Map<string, string>(); // what an algorithm's history was made of
+  let epoch = 0;
+  let loads = 0; // histories that came so far
+  let drawn = ""; // what the curves were made of
 
   const numbers = tiles();
   const lines = curves(() => drawHistories());
@@ -69,28 +72,37 @@ export function overview(): View {
     h("div", { class: "column" }, progress.element, shares.element),
     results.element,
   );
+  const content = () => JSON.stringify([epoch, selected, loads, run?.algorithms.map((a) => a.label)]);
   const drawHistories = () => {
     if (run) {
+      drawn = content();
       lines.draw(run, selected, histories);
       shares.draw(selected, histories.get(selected));
     }
   };
   const refresh = latest(async (now: Run) => {
-    // Rounds come before the clients' lines that their spread is made of.
-    const state = (a: Algorithm): string => `${a.rounds}/${a.client_rows}`;
+    // Rounds come before the clients' lines that their spread and their alarms are made of.
+    const state = (a: Algorithm): string => `${a.rounds}/${a.client_rows}/${a.alarms_so_far}`;
     const stale = now.algorithms.filter((a) => loaded.get(a.label) !== state(a));
-    for (const a of stale) {
-      try {
-        histories.set(a.label, await ask<History>("history", { algorithm: a.label, points: 400 }));
+    try {
+      for (const a of stale) {
+        const history = await ask<History>("history", { algorithm: a.label, points: 400 });
+        if (now.epoch !== epoch) {
+          return; // the run was cut meanwhile, and its histories are asked for next
+        }
+        histories.set(a.label, history);
         loaded.set(a.label, state(a));
-      } catch {
-        return; // the connection's own notice tells
+        loads += 1;
       }
+    } catch {
+      // The connection's own notice tells.
     }
-    drawHistories();
+    // A server speaks every second, and has mostly nothing new for the curves.
+    if (content() !== drawn) {
+      drawHistories();
+    }
   });
 
-  let epoch = 0;
   return {
     id: "overview",
     name: "Overview",

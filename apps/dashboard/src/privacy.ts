@@ -1,7 +1,7 @@
 // What clients have spent of their privacy budgets.
 import { type Clients, type Run, ask, latest } from "./api";
 import { axis, chart, colour, tooltip } from "./charts";
-import { asTable, count, fill, fixed, h, none, percent, setText } from "./dom";
+import { asTable, count, fixed, h, none, percent, renew, setText } from "./dom";
 import type { View } from "./view";
 
 function explained(run: Run): string {
@@ -50,9 +50,12 @@ export function privacyView(): View {
   const element = h("section", { class: "panel" }, h("h2", {}, "Privacy"), text, where, figures);
   let run: Run | null = null;
   let selected = "";
+  let drawn = ""; // what the histogram was made of
 
+  const budgetOf = () => run?.algorithms.find((a) => a.label === selected)?.epsilon ?? null;
   const draw = () => {
-    const budget = run?.algorithms.find((a) => a.label === selected)?.epsilon ?? null;
+    const budget = budgetOf();
+    drawn = JSON.stringify(budget);
     figures.hidden = budget === null;
     if (!run || !budget) {
       return;
@@ -69,13 +72,13 @@ export function privacyView(): View {
   };
 
   const load = latest(async () => {
-    if (!run?.algorithms.find((a) => a.label === selected)?.epsilon) {
+    if (!run || !budgetOf()) {
       return;
     }
     const total = run.privacy.epsilon_total ?? 0;
     try {
       const answer = await ask<Clients>("clients", { algorithm: selected, sort: "epsilon", order: "descending", size: 20 });
-      fill(
+      renew(
         rows,
         ...answer.rows
           .filter((row) => row.epsilon !== null)
@@ -83,7 +86,7 @@ export function privacyView(): View {
             const share = total > 0 ? (100 * (row.epsilon ?? 0)) / total : null;
             return h(
               "tr",
-              {},
+              { "data-key": row.client },
               h("th", { scope: "row" }, String(row.client)),
               h("td", {}, fixed(row.epsilon, 3)),
               h("td", {}, h("meter", { min: 0, max: 100, high: 80, value: share ?? 0, "aria-label": `client ${row.client}` }), ` ${percent(share, 0)}`),
@@ -104,7 +107,7 @@ export function privacyView(): View {
       run = now;
       selected = algorithm;
       setText(text, explained(now));
-      const known = now.algorithms.find((a) => a.label === algorithm)?.epsilon;
+      const known = budgetOf();
       setText(
         where,
         known
@@ -115,7 +118,9 @@ export function privacyView(): View {
               ? `${algorithm || "No algorithm"} has released nothing under the budget yet.`
               : "",
       );
-      draw();
+      if (JSON.stringify(budgetOf()) !== drawn) {
+        draw();
+      }
       load(undefined);
     },
     restyle: draw,

@@ -1,17 +1,20 @@
 // Where clients' profiles are on a plane, and which way they went.
 import { type ProfileClient, type Profiles, type Run, ask, latest } from "./api";
 import { axis, chart, colour, ink, shape, tooltip } from "./charts";
-import { asTable, count, fixed, h, none, roundSlider, setText } from "./dom";
+import { asTable, count, fixed, h, none, setText } from "./dom";
+import { roundSlider } from "./slider";
 import type { View } from "./view";
 
 type By = "distribution" | "strategy" | "alarm";
 
+const invitation = "Point at a client.";
+
 export function profilesView(): View {
   const plane = chart("Profiles of the clients on a plane, with trails of where they came from", "square");
-  const readout = h("p", { class: "readout", "aria-live": "polite" }, "Point at a client.");
+  const readout = h("p", { class: "readout", "aria-live": "polite" }, invitation);
   const note = h("p", { class: "quiet" });
   const table = asTable("Profiles as a table");
-  const slider = roundSlider((round) => load({ algorithm: selected, round }));
+  const slider = roundSlider((round) => show(round));
   const by = h(
     "select",
     { id: "by" },
@@ -38,8 +41,11 @@ export function profilesView(): View {
     empty,
     body,
   );
+  let run: Run | null = null;
   let selected = "";
+  let shown = ""; // what was asked for
   let known: Profiles | null = null;
+  let pointed: number | null = null; // the client that is told of
   let listening = false;
 
   const group = (client: ProfileClient, how: By): string => {
@@ -139,10 +145,14 @@ export function profilesView(): View {
       }),
       xAxis: axis(share(0), { type: "value", scale: true }),
       yAxis: axis(share(1), { type: "value", scale: true, nameGap: 40 }),
-      dataZoom: [
-        { type: "inside", xAxisIndex: 0, zoomOnMouseWheel: "shift", moveOnMouseMove: true },
-        { type: "inside", yAxisIndex: 0, zoomOnMouseWheel: "shift", moveOnMouseMove: true },
-      ],
+      // No client is left out for being beyond one axis: where none is within it, the other would have nothing to span.
+      dataZoom: ([{ xAxisIndex: 0 }, { yAxisIndex: 0 }] as const).map((which) => ({
+        type: "inside",
+        ...which,
+        zoomOnMouseWheel: "shift",
+        moveOnMouseMove: true,
+        filterMode: "none",
+      })),
       series,
     });
     if (!listening) {
@@ -150,6 +160,7 @@ export function profilesView(): View {
       plane.core().on("mousemove", (event) => {
         const client = (event.data as { client?: ProfileClient } | undefined)?.client;
         if (client) {
+          pointed = client.client;
           tell(client);
         }
       });
@@ -172,25 +183,49 @@ export function profilesView(): View {
     );
   };
 
-  let shown = ""; // which round was asked for
-  const load = latest(async ({ algorithm, round }: { algorithm: string; round: number }) => {
+  const load = latest(async ({ key, algorithm, round }: { key: string; algorithm: string; round: number }) => {
+    const forget = () => {
+      if (shown === key) {
+        shown = ""; // asked for again with the next news
+      }
+    };
     try {
       const answer = await ask<Profiles>("profiles", { algorithm, round, trail: 6, points: 300 });
-      if (algorithm === selected) {
-        known = answer;
-        setText(readout, "Point at a client.");
-        draw();
+      if (algorithm !== selected) {
+        forget();
+        return;
       }
+      const again = known?.algorithm === answer.algorithm && known.round === answer.round;
+      known = answer;
+      const client = again ? answer.clients.find((c) => c.client === pointed) : undefined;
+      if (client) {
+        tell(client);
+      } else {
+        pointed = null;
+        setText(readout, invitation);
+      }
+      draw();
     } catch (error) {
+      forget();
       if (algorithm === selected) {
-        shown = ""; // tried again with the next news
         known = null;
         plane.core().clear();
         table.show([], []);
+        setText(readout, `Round ${round} cannot be shown: ${(error as Error).message}`);
       }
-      setText(readout, `Round ${round} cannot be shown: ${(error as Error).message}`);
     }
   });
+  /** Whoever asks, the slider or news: what is there already is not asked for again. */
+  const show = (round: number) => {
+    const owner = run?.algorithms.find((a) => a.label === selected);
+    // The newest round's clients may be read later than its profiles.
+    const rows = owner && round === owner.profiles.at(-1)?.[1] ? owner.client_rows : 0;
+    const key = `${run?.epoch}/${selected}/${round}/${rows}`;
+    if (key !== shown) {
+      shown = key;
+      load({ key, algorithm: selected, round });
+    }
+  };
   by.addEventListener("change", draw);
   trails.addEventListener("change", draw);
 
@@ -198,20 +233,17 @@ export function profilesView(): View {
     id: "profiles",
     name: "Profiles",
     element,
-    update: (run: Run, algorithm) => {
+    update: (now, algorithm) => {
+      run = now;
       selected = algorithm;
-      const rounds = run.algorithms.find((a) => a.label === algorithm)?.profiles ?? [];
+      const rounds = now.algorithms.find((a) => a.label === algorithm)?.profiles ?? [];
       slider.setRounds(rounds);
       body.hidden = rounds.length === 0;
       empty.hidden = rounds.length > 0;
       setText(empty, algorithm ? `${algorithm} has no profiles: it does not use them, or its warm-up is not over.` : "No round is finished yet.");
       const round = slider.round();
-      // The newest round's clients may be read later than its profiles.
-      const rows = round === rounds.at(-1) ? run.algorithms.find((a) => a.label === algorithm)?.client_rows : 0;
-      const key = `${run.epoch}/${algorithm}/${round}/${rows}`;
-      if (round !== null && key !== shown) {
-        shown = key;
-        load({ algorithm, round });
+      if (round !== null) {
+        show(round);
       }
     },
     restyle: draw,

@@ -1,6 +1,6 @@
 // What the models reached on test clients.
 import type { Algorithm, Run } from "./api";
-import { duration, fill, fixed, h } from "./dom";
+import { duration, fixed, h, renew } from "./dom";
 
 const results: [string, string][] = [
   ["accuracy", "accuracy"],
@@ -23,7 +23,7 @@ export function resultTable(): { element: HTMLElement; draw: (run: Run) => void 
       return;
     }
     const shown = results.filter(([key]) => done.some((a) => typeof a.result[key] === "number"));
-    fill(
+    renew(
       element,
       h("h2", {}, `Results on test clients${done.some((a) => a.result["metric"] === "auroc") ? " (AUROC)" : ", percent"}`),
       h(
@@ -39,7 +39,7 @@ export function resultTable(): { element: HTMLElement; draw: (run: Run) => void 
             ...done.map((a) =>
               h(
                 "tr",
-                {},
+                { "data-key": a.label },
                 h("th", { scope: "row" }, a.label),
                 ...(typeof a.result["not_applicable"] === "string"
                   ? [h("td", { colspan: shown.length + 1, class: "quiet" }, `not applicable: ${a.result["not_applicable"]}`)]

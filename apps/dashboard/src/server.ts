@@ -1,17 +1,17 @@
 // How the server is, where one is running behind the page; otherwise what the run was started with.
 import type { Run } from "./api";
-import { bytes, count, duration, fill, h, setText } from "./dom";
+import { bytes, count, duration, fill, h, renew, setText } from "./dom";
 import type { View } from "./view";
 
 function pairs(rows: [string, string][]): HTMLElement[] {
-  return rows.map(([name, value]) => h("div", { class: "pair" }, h("dt", {}, name), h("dd", {}, value)));
+  return rows.map(([name, value]) => h("div", { class: "pair", "data-key": name }, h("dt", {}, name), h("dd", {}, value)));
 }
 
 function counts(title: string, values: Record<string, number>): HTMLElement {
   const rows = Object.entries(values).filter(([, n]) => n > 0);
   return h(
     "div",
-    {},
+    { "data-key": title },
     h("h3", {}, title),
     rows.length === 0
       ? h("p", { class: "quiet" }, "None so far.")
@@ -19,7 +19,7 @@ function counts(title: string, values: Record<string, number>): HTMLElement {
           "table",
           {},
           h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "reason"), h("th", { scope: "col", class: "number" }, "count"))),
-          h("tbody", {}, ...rows.map(([name, n]) => h("tr", {}, h("th", { scope: "row" }, name.toLowerCase().replaceAll("_", " ")), h("td", { class: "number" }, count(n))))),
+          h("tbody", {}, ...rows.map(([name, n]) => h("tr", { "data-key": name }, h("th", { scope: "row" }, name.toLowerCase().replaceAll("_", " ")), h("td", { class: "number" }, count(n))))),
         ),
   );
 }
@@ -60,7 +60,7 @@ export function serverView(): View {
                 ? `Well: round ${server.round} is under way, exchange ${server.phase}.`
                 : "Well: between rounds.",
       );
-      fill(
+      renew(
         numbers,
         ...(server
           ? pairs([
@@ -77,7 +77,7 @@ export function serverView(): View {
             ])
           : []),
       );
-      fill(tables, server && counts("What clients were told", server.answers), server && counts("Turned away at the door", server.refused));
+      renew(tables, server && counts("What clients were told", server.answers), server && counts("Turned away at the door", server.refused));
       const text = JSON.stringify(run.config);
       if (text !== shown) {
         shown = text;

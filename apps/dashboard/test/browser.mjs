@@ -57,9 +57,10 @@ export function holdRun(folder) {
   return { letGo: () => child.kill("SIGKILL") };
 }
 
-/** The page over a folder; `url` once it listens. */
+/** The page over a folder, at any port unless `more` says otherwise; `url` once it listens. */
 export async function startDashboard(program, folder, ...more) {
-  const page = startProgram(program, "dashboard", folder, "--listen", "127.0.0.1:0", ...more);
+  const listen = more.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
+  const page = startProgram(program, "dashboard", folder, ...listen, ...more);
   const [, url] = await page.said(/^(http.*)\n/m);
   return { ...page, url };
 }
@@ -92,9 +93,76 @@ export async function withBrowser(test) {
   process.exit(failed ? 1 : 0);
 }
 
+/** Waits until something holds, which may take a while; `what` is told where it does not. */
+export async function eventually(what, holds, milliseconds = 10000) {
+  for (const until = performance.now() + milliseconds; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50))) {
+    assert.ok(performance.now() < until, `not so in time: ${what}`);
+  }
+}
+
+/** Runs in the page, before it: keeps what charts write on their canvases, which nothing else could tell. */
+function keepWriting() {
+  const writing = new WeakMap();
+  window.writingOn = (canvas) => writing.get(canvas) ?? [];
+  const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.clearRect = function (...where) {
+    writing.set(this.canvas, []);
+    return clearRect.apply(this, where);
+  };
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    const { a, b, c, d, e, f } = this.getTransform();
+    writing.get(this.canvas)?.push({ text, x: a * x + c * y + e, y: b * x + d * y + f, colour: this.fillStyle });
+    return fillText.call(this, text, x, y, ...more);
+  };
+}
+
+/** What stands on the canvases in an element: texts, where in the window, and in which colour. */
+export function written(page, selector) {
+  return page.evaluate(
+    (inside) =>
+      [...document.querySelectorAll(`${inside} canvas`)].flatMap((canvas) => {
+        const box = canvas.getBoundingClientRect();
+        return window.writingOn(canvas).map(({ x, y, ...more }) => ({ ...more, x: box.left + x, y: box.top + y }));
+      }),
+    selector,
+  );
+}
+
+/** The numbers below a chart's plot, which is `bottom` pixels from its lower edge. */
+export async function ticks(page, selector, bottom) {
+  const box = await page.locator(selector).boundingBox();
+  const edge = box.y + box.height - bottom + 4;
+  return (await written(page, selector)).filter(({ text, y }) => y > edge && /^-?[0-9.]+$/.test(text)).map(({ text }) => Number(text));
+}
+
+/** Zooms in, some steps of the wheel, at a place of a chart from its left and upper edge. */
+export async function zoomIn(page, selector, x, y, steps) {
+  const box = await page.locator(selector).boundingBox();
+  await page.mouse.move(box.x + x, box.y + y);
+  await page.keyboard.down("Shift");
+  for (let i = 0; i < steps; ++i) {
+    await page.mouse.wheel(0, -480);
+    await page.waitForTimeout(120);
+  }
+  await page.keyboard.up("Shift");
+  await page.mouse.move(2, 2);
+}
+
+/** Selects the first cell of a row, and remembers the row; gives a function that tells whether both are as they were. */
+export async function selectRow(page, selector) {
+  const text = await page.evaluate((which) => {
+    window.selectedRow = document.querySelector(which);
+    getSelection().selectAllChildren(window.selectedRow.firstElementChild);
+    return getSelection().toString();
+  }, selector);
+  assert.ok(text, `nothing to select in ${selector}`);
+  return () => page.evaluate((before) => window.selectedRow.isConnected && getSelection().toString() === before, text);
+}
+
 /** A page that remembers what must not happen: errors, and requests that leave the machine. */
 export async function openPage(browser, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, reducedMotion: "reduce", ...options });
+  await context.addInitScript(keepWriting);
   const page = await context.newPage();
   const troubles = [];
   page.on("console", (message) => {

@@ -18,10 +18,13 @@ function npy(rows, cols, values) {
   return Buffer.concat([start, Buffer.from(head, "latin1"), Buffer.from(Float32Array.from(values).buffer)]);
 }
 
-/** A run that can be continued round by round. */
+/**
+ * A run that can be continued round by round; in a folder that has one, it is cut and begins anew. `moved` says how far
+ * the profile of a client moved, null: not known.
+ */
 export class SampleRun {
-  constructor(folder, { clients, rounds, kinds = 4, mixed = clients, algorithms = ["fedavg", "feroma-auto"], privacy = "off", seed = 1 }) {
-    Object.assign(this, { folder, clients, rounds, kinds, mixed, algorithms, random: random(seed) });
+  constructor(folder, { clients, rounds, kinds = 4, mixed = clients, algorithms = ["fedavg", "feroma-auto"], privacy = "off", seed = 1, moved = null }) {
+    Object.assign(this, { folder, clients, rounds, kinds, mixed, algorithms, moved, random: random(seed) });
     for (const name of ["mixing", "profiles"]) {
       mkdirSync(join(folder, name), { recursive: true });
     }
@@ -87,7 +90,7 @@ export class SampleRun {
     this.event({
       event: "clients", algorithm, round, time: Date.now() / 1000, client: ids, bytes_up: ids.map(() => 252088),
       bytes_down: ids.map(() => 248024),
-      ...(maps && round > 4 ? { moved: ids.map((id) => (drifted(id) ? 3.2 + 4 * this.random() : 0)) } : {}),
+      ...(maps && round > 4 ? { moved: ids.map((id) => (this.moved ? this.moved(id) : drifted(id) ? 3.2 + 4 * this.random() : 0)) } : {}),
       ...(this.guarded ? { epsilon: ids.map((id) => ((2.4 + (id % 11) * 0.24) * round) / this.rounds) } : {}),
     });
     if (maps) {

@@ -1,9 +1,10 @@
-// Large runs stay usable: 100 clients over 200 rounds, and 10 000 clients with bounded memory on both sides.
+// Large runs stay usable: 100 clients over 200 rounds, also while more are added, and 10 000 clients with bounded memory
+// on both sides.
 //   node large.mjs FEROMA
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expectNoTrouble, hoverCell, openPage, openView, picture, startDashboard, withBrowser } from "./browser.mjs";
+import { eventually, expectNoTrouble, hoverCell, openPage, openView, picture, startDashboard, withBrowser } from "./browser.mjs";
 import { SampleRun } from "./generate.mjs";
 
 const program = process.argv[2];
@@ -23,15 +24,24 @@ async function timed(what, limit, action) {
   assert.ok(took < limit, `${what} took ${took} ms, more than ${limit}`);
 }
 
-/** Waits for the matrix itself: the slider names a round before its weights are there. */
-async function matrixOf(page, round) {
+/** Waits for the matrix itself, of a round or of a later one: the slider names a round before its weights are there. */
+async function matrixOf(page, round, orLater = false) {
   await page.locator("#view-mixing .chart").focus();
   const until = performance.now() + 3 * patience;
-  for (let told = ""; !told.startsWith(`Round ${round}:`); told = await page.locator("#pair").textContent()) {
+  const isThere = (told) => {
+    const shown = Number(/^Round (\d+): /.exec(told)?.[1] ?? 0);
+    return orLater ? shown >= round : shown === round;
+  };
+  for (let told = ""; !isThere(told); told = await page.locator("#pair").textContent()) {
     assert.ok(performance.now() < until, `round ${round} is not drawn; the page says: ${told}`);
     await page.keyboard.press("ArrowRight");
     await page.waitForTimeout(20);
   }
+}
+
+/** The round that a view's slider is at. */
+async function roundOf(page, view) {
+  return Number(/^round (\d+)$/.exec(await page.locator(`#view-${view} output`).textContent())?.[1] ?? 0);
 }
 
 /** The mouse on a cell names what is under it, clients or blocks of clients, and the weight that the file has. */
@@ -84,10 +94,63 @@ async function looks(page, run, rounds, clients) {
   });
 }
 
+/** The last round that the overview tells of. */
+async function toldRound(page) {
+  const row = page.locator("table.progress tr", { hasText: "feroma-auto" });
+  return Number(/(\d+)\/\d+/.exec(await row.textContent())?.[1] ?? 0);
+}
+
+/** As quick while rounds are added as before, and nobody is taken away from what they look at. */
+async function looksWhileItGrows(page, run, rounds, clients) {
+  const written = { round: rounds };
+  const writer = setInterval(() => run.round("feroma-auto", ++written.round), 400);
+  const slider = page.locator("#view-mixing input[type=range]");
+  try {
+    await timed("growing: the next round", patience, async () => {
+      await eventually("one more round", async () => (await toldRound(page)) > rounds);
+    });
+    await timed("growing: profiles", patience, async () => {
+      const newest = written.round;
+      await openView(page, "Profiles");
+      await eventually("the newest profiles", async () => (await roundOf(page, "profiles")) >= newest);
+    });
+    await timed("growing: mixing", patience, async () => {
+      const newest = written.round;
+      await openView(page, "Mixing");
+      await slider.focus();
+      await page.keyboard.press("End");
+      await matrixOf(page, newest, true);
+    });
+    await timed("growing: ten rounds back, one key each", patience, async () => {
+      await slider.focus();
+      for (let i = 0; i < 10; ++i) {
+        await page.keyboard.press("ArrowLeft");
+      }
+      await matrixOf(page, await roundOf(page, "mixing"));
+    });
+    const [looked, told, most] = [await roundOf(page, "mixing"), await page.locator("#pair").textContent(), await slider.getAttribute("max")];
+    await eventually("three more rounds", async () => Number(await slider.getAttribute("max")) >= Number(most) + 3);
+    assert.deepEqual([await roundOf(page, "mixing"), await page.locator("#pair").textContent()], [looked, told]);
+    await timed("growing: clients, sorted", soon, async () => {
+      await openView(page, "Clients");
+      await page.getByRole("button", { name: "accuracy" }).click();
+      await page.getByText(new RegExp(`of ${clients} clients`)).waitFor();
+    });
+    await timed("growing: overview", soon, async () => {
+      const newest = written.round;
+      await openView(page, "Overview");
+      await eventually("the newest round", async () => (await toldRound(page)) >= newest);
+    });
+    console.log(`growing: ${written.round - rounds} rounds were added`);
+  } finally {
+    clearInterval(writer);
+  }
+}
+
 await withBrowser(async (browser, folder) => {
   const middle = join(folder, "middle");
   mkdirSync(middle);
-  const run = new SampleRun(middle, { clients: 100, rounds: 200, kinds: 6 });
+  const run = new SampleRun(middle, { clients: 100, rounds: 1000, kinds: 6 });
   for (const algorithm of run.algorithms) {
     for (let round = 1; round <= 200; ++round) {
       run.round(algorithm, round);
@@ -95,9 +158,10 @@ await withBrowser(async (browser, folder) => {
   }
   const first = await startDashboard(program, middle);
   const small = await openPage(browser, first.url);
-  await small.page.getByRole("row", { name: /feroma-auto.*200\/200/ }).first().waitFor({ timeout: 60000 });
+  await small.page.getByRole("row", { name: /feroma-auto.*200\/1000/ }).first().waitFor({ timeout: 60000 });
   await looks(small.page, run, 200, 100);
   await picture(small.page, "large-overview");
+  await looksWhileItGrows(small.page, run, 200, 100);
   expectNoTrouble(small.troubles);
   await small.context.close();
   assert.equal(await first.stop(), 0);

@@ -12,8 +12,9 @@ namespace feroma {
 
 /// What a server that is running can add to its files.
 struct LiveStatus {
-  std::string health;                     ///< a JSON object, shown as it is
-  std::map<std::uint32_t, double> heard;  ///< seconds since each connected client was heard, by id
+  std::string health;                                    ///< a JSON object, shown as it is
+  std::map<std::uint32_t, double> heard;                 ///< seconds since each connected client was heard, by id
+  std::map<std::uint32_t, std::uint64_t> refusals = {};  ///< how often a client was refused something, by id
 };
 
 struct DashboardOptions {

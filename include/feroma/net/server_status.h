@@ -29,12 +29,13 @@ struct ServerStatus {
   int phase = 0;  ///< the one under way, from 1; 0: none
   std::optional<LastRound> last_round;
 
-  std::size_t clients = 0;                       ///< connected and greeted
-  std::map<std::uint32_t, double> heard;         ///< how many seconds ago each of them was, by id
-  std::size_t connections = 0;                   ///< all that are open, strangers included
-  std::uint64_t connections_made = 0;            ///< since the start, as everything that follows
-  std::map<std::string, std::uint64_t> answers;  ///< by what was said to them: ACCEPTED, LATE, ...
-  std::map<std::string, std::uint64_t> refused;  ///< connections that did not get past the door, by reason
+  std::size_t clients = 0;                          ///< connected and greeted
+  std::map<std::uint32_t, double> heard;            ///< how many seconds ago each of them was, by id
+  std::size_t connections = 0;                      ///< all that are open, strangers included
+  std::uint64_t connections_made = 0;               ///< since the start, as everything that follows
+  std::map<std::uint32_t, std::uint64_t> refusals;  ///< how often a client was refused something, by id
+  std::map<std::string, std::uint64_t> answers;     ///< by what was said to them: ACCEPTED, LATE, ...
+  std::map<std::string, std::uint64_t> refused;     ///< connections that did not get past the door, by reason
   std::uint64_t bytes_up = 0;
   std::uint64_t bytes_down = 0;
 
