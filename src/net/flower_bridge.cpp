@@ -87,7 +87,7 @@ std::optional<flower::ServerMessage> FlowerBridge::next() {
       abort(error);
     }
     if (message) {
-      write_ends_by_ = Clock::now() + allowance(message->ByteSizeLong());
+      write_ends_by_ = Clock::now() + options_.pace.allowance(message->ByteSizeLong());
     }
   }
   if (reply) {
@@ -279,11 +279,6 @@ void FlowerBridge::deliver(const FlowerReply& reply) {
     piece.mutable_piece()->set_data(reply.bytes.data() + begin, std::min(kPieceSize, reply.bytes.size() - begin));
     send(std::move(piece));
   }
-}
-
-Clock::duration FlowerBridge::allowance(std::size_t bytes) const {
-  return options_.transfer_base + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                      static_cast<double>(bytes) / options_.bytes_per_second));
 }
 
 bool FlowerBridge::give_up_if_overdue() {

@@ -21,9 +21,7 @@ class FlowerBridge {
   struct Options {
     std::string address;         ///< of the peer, for the log
     double restart_seconds = 0;  ///< when peers come again after the server was stopped
-    /// How long a message may be on its way to the peer: so long, and its size over `bytes_per_second`.
-    Clock::duration transfer_base = std::chrono::minutes(1);
-    double bytes_per_second = 65536;
+    TransferPace pace = {};      ///< of messages to the peer
     /// Told once whether the peer is let in, when it has said who it is.
     std::function<void(bool let_in)> judged = {};
   };
@@ -70,8 +68,6 @@ class FlowerBridge {
   void abort(const std::exception& error);
 
   // ---- without it ----
-  /// Time to send so many bytes in.
-  [[nodiscard]] Clock::duration allowance(std::size_t bytes) const;
   /// Whether the peer was cut off just now.
   [[nodiscard]] bool give_up_if_overdue();
   void greet(const v1::Hello& hello);

@@ -60,8 +60,7 @@ class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<f
         restart_seconds_(options.restart_seconds),
         dialect_(flower_dialect(plan)),
         most_streams_(static_cast<std::size_t>(plan.experiment.scenario.clients) + kSpareStreams),
-        transfer_base_(scaled(plan.server.transfer_seconds, plan.server)),
-        bytes_per_second_(plan.server.bytes_per_second / plan.server.clock),
+        pace_(TransferPace::of(plan.server)),
         ids_(hub, static_cast<std::uint32_t>(plan.experiment.scenario.clients), options.certificates),
         pulse_(scaled(plan.server.heartbeat_seconds, plan.server)) {}
 
@@ -89,8 +88,7 @@ class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<f
   [[nodiscard]] FlowerBridge::Options bridge_options(const std::string& peer) {
     return {.address = peer,
             .restart_seconds = restart_seconds_,
-            .transfer_base = transfer_base_,
-            .bytes_per_second = bytes_per_second_,
+            .pace = pace_,
             .judged = [&door = door_, peer](bool let_in) {
               if (let_in) {
                 door.authenticated(peer);
@@ -105,8 +103,7 @@ class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<f
   const double restart_seconds_;
   const FlowerDialect dialect_;
   const std::size_t most_streams_;
-  const Clock::duration transfer_base_;
-  const double bytes_per_second_;
+  const TransferPace pace_;
   FlowerIds ids_;
   Scribe scribe_;
   FlowerPulse pulse_;  // last: its bridges leave notes with the scribe

@@ -20,9 +20,7 @@ constexpr double kVisitPause = 5;
 
 std::shared_ptr<Session> Hub::connect(Peer peer, std::function<void()> wake) {
   auto session = std::make_shared<Session>(
-      *this, std::move(peer),
-      Session::Limits{largest_, scaled(options_.transfer_seconds), options_.bytes_per_second / options_.clock},
-      make_nonce(), std::move(wake));
+      *this, std::move(peer), Session::Limits{largest_, TransferPace::of(options_)}, make_nonce(), std::move(wake));
   fault_point("hub.connected");
   const std::lock_guard lock(mutex_);
   strangers_.insert(session);

@@ -46,6 +46,16 @@ Assignment make_assignment(Round round, int phase, Bytes bytes) {
   return assignment;
 }
 
+TransferPace TransferPace::of(const ServerOptions& options) {
+  const std::chrono::duration<double> base(options.transfer_seconds * options.clock);
+  return {std::chrono::duration_cast<Clock::duration>(base), options.bytes_per_second / options.clock};
+}
+
+Clock::duration TransferPace::allowance(std::size_t bytes) const {
+  const std::chrono::duration<double> by_size(static_cast<double>(bytes) / bytes_per_second);
+  return base + std::chrono::duration_cast<Clock::duration>(by_size);
+}
+
 Session::Session(SessionEvents& events, Peer peer, Limits limits, std::string nonce, std::function<void()> wake)
     : events_(events), peer_(std::move(peer)), limits_(limits), nonce_(std::move(nonce)), wake_(std::move(wake)) {}
 
@@ -326,24 +336,19 @@ Clock::time_point Session::last_heard() const {
   return last_heard_;
 }
 
-Clock::duration Session::allowance(std::size_t bytes) const {
-  return limits_.transfer_base + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                     static_cast<double>(bytes) / limits_.bytes_per_second));
-}
-
 bool Session::overdue(Clock::time_point now) const {
   const std::lock_guard lock(mutex_);
-  if (writing_ && now - *writing_ > allowance(kPieceSize)) {
+  if (writing_ && now - *writing_ > limits_.pace.allowance(kPieceSize)) {
     return true;
   }
   if (!outbox_.empty()) {
     const Outgoing& front = outbox_.front();
     const std::size_t whole = front.parcel.bytes == nullptr ? 0 : front.parcel.bytes->size();
-    if (front.began != Clock::time_point() && now - front.began > allowance(whole)) {
+    if (front.began != Clock::time_point() && now - front.began > limits_.pace.allowance(whole)) {
       return true;
     }
   }
-  return incoming_ && now - incoming_->began > allowance(incoming_->delivery.head.size());
+  return incoming_ && now - incoming_->began > limits_.pace.allowance(incoming_->delivery.head.size());
 }
 
 std::optional<ClientId> Session::client() const {

@@ -10,6 +10,7 @@
 
 #include "feroma/core/archive.h"
 #include "feroma/core/ids.h"
+#include "feroma/net/server_options.h"
 #include "feroma/v1/federation.pb.h"
 
 namespace feroma::net {
@@ -87,6 +88,15 @@ class SessionEvents {
   virtual void left(Session& session) = 0;
 };
 
+/// How long a message may be on its way: so long, and its size over `bytes_per_second`.
+struct TransferPace {
+  Clock::duration base = std::chrono::minutes(1);
+  double bytes_per_second = 65536;
+
+  [[nodiscard]] static TransferPace of(const ServerOptions& options);
+  [[nodiscard]] Clock::duration allowance(std::size_t bytes) const;
+};
+
 /**
  * The server's end of one connection, without the network: frames in, frames out. The transport calls `receive` for
  * each frame and writes what `next` gives whenever it can; `wake` tells it that there is something to write.
@@ -95,8 +105,7 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   struct Limits {
     std::uint64_t largest = 0;  ///< bytes of an answer
-    Clock::duration transfer_base{};
-    double bytes_per_second = 65536;
+    TransferPace pace = {};
   };
 
   Session(SessionEvents& events, Peer peer, Limits limits, std::string nonce, std::function<void()> wake);
@@ -163,7 +172,6 @@ class Session : public std::enable_shared_from_this<Session> {
   void push(v1::ServerFrame frame, Parcel parcel = {});
   /// Forgets frames that are still to be written: newer ones make them useless.
   void drop_waiting(const std::function<bool(const v1::ServerFrame&)>& which);
-  [[nodiscard]] Clock::duration allowance(std::size_t bytes) const;
 
   SessionEvents& events_;
   const Peer peer_;

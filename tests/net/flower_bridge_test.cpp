@@ -200,7 +200,7 @@ TEST_F(FlowerMisbehaviour, WhoSendsNoMessagesIsCutOff) {
 
 TEST_F(FlowerMisbehaviour, WhoDoesNotTakeWhatItIsSentIsCutOff) {
   FlowerBridge::Options patient{"peer", 20};
-  patient.transfer_base = std::chrono::milliseconds(20);
+  patient.pace.base = std::chrono::milliseconds(20);
   int woken = 0;
   FlowerBridge quick(*hub, *ids, dialect, patient, [] {});
   FlowerBridge stuck(*hub, *ids, dialect, patient, [&] { ++woken; });
