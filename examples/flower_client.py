@@ -1,7 +1,7 @@
 """A client of the Flower framework in a federation of Feroma's: docs/flower.md.
 
     pip install 'flwr>=1.8,<1.31' torch
-    feroma server configs/federation.toml --insecure --flower-address 127.0.0.1:8080
+    feroma server configs/federation.toml --insecure --flower-address 127.0.0.1:8080 --set server.input=1x28x28
     python3 flower_client.py --client 0          # and 1 to 4 in other terminals
 
 Pictures are made up; `--data visits.npz` takes your own: `x` (samples x 1 x 28 x 28, 0..1) and `y` (labels). Without
@@ -18,7 +18,7 @@ from torch import nn
 
 
 class LeNet5(nn.Module):
-    """The federation's model: tensors in the same order and shapes as `feroma list models` has them."""
+    """The federation's lenet5 for gray pictures of 28 x 28: its tensors, in its order and shapes."""
 
     def __init__(self, classes=10):
         super().__init__()

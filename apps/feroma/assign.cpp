@@ -70,7 +70,7 @@ bool asks_a_server([[maybe_unused]] const AssignArguments& arguments) {
 Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
 #ifdef FEROMA_NET
   if (asks_a_server(arguments)) {
-    require(arguments.insecure != !arguments.connection.authority.empty(), ErrorCode::invalid_config,
+    require(arguments.insecure || arguments.connection.has_certificates(), ErrorCode::invalid_config,
             "a visit needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
     ClientPlan plan = arguments.connection;
     plan.state = arguments.state;

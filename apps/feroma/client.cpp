@@ -53,7 +53,8 @@ void work_for_flower(const ClientArguments& arguments) {
   plan.training = experiment.training;
   plan.seed = static_cast<std::uint64_t>(experiment.scenario.seed);
   plan.note = [](const std::string& text) { print_news(text, {}); };
-  const std::filesystem::path state = arguments.plan.state.empty() ? "flower-client" : arguments.plan.state;
+  const std::filesystem::path state =
+      arguments.plan.state.empty() ? fmt::format("flower-client-{}", plan.id) : arguments.plan.state.string();
   const std::unique_ptr<ClientData> data =
       arguments.data.empty() ? scenario_client_data(std::shared_ptr<const Federation>(make_federation(experiment)),
                                                     static_cast<ClientId>(plan.id))
@@ -66,7 +67,7 @@ void work(const ClientArguments& arguments) {
     work_for_flower(arguments);
     return;
   }
-  require(arguments.insecure != !arguments.plan.authority.empty(), ErrorCode::invalid_config,
+  require(arguments.insecure || arguments.plan.has_certificates(), ErrorCode::invalid_config,
           "a client needs --ca, --cert and --key (feroma cert makes them) or, on loopback, --insecure");
   ClientPlan plan = arguments.plan;
   plan.note = print_news;
@@ -93,7 +94,8 @@ void add_client_command(CLI::App& app) {
   command->add_option("--client", arguments->plan.id,
                       "Which client this is, by number; certificates say it themselves");
   command->add_option("--state", arguments->plan.state,
-                      "Folder of what must not be lost (default: client-<number> or <certificate>-state)");
+                      "Folder of what must not be lost (default: client-<number> or <certificate>-state; with --flower "
+                      "flower-client-<number>)");
   CLI::Option* authority = command->add_option("--ca", arguments->plan.authority, "The federation's ca.pem");
   command->add_option("--cert", arguments->plan.certificate, "This client's certificate")->needs(authority);
   command->add_option("--key", arguments->plan.key, "The key to it")->needs(authority);

@@ -269,7 +269,7 @@ void add_privacy_command(CLI::App& app) {
   explaining->callback([question] { explain_mode(*question); });
 
   CLI::App* auditing = privacy->add_subcommand("audit", "Read a ledger and verify every line and every released file");
-  auditing->footer("Example:\n  feroma privacy audit /var/lib/feroma/ledger");
+  auditing->footer("Example:\n  feroma privacy audit /var/lib/feroma-client/hospital-a/ledger");
   auditing->add_option("folder", question->folder, "The ledger's folder")->required()->check(CLI::ExistingDirectory);
   auditing->add_option("--delta", question->delta, "At which epsilon is told")->capture_default_str();
   add_format_option(*auditing, question->format);

@@ -125,7 +125,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
       }) {
   require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
-  require(log_.job().config == to_toml(plan.experiment.resolved()), ErrorCode::invalid_config,
+  require(may_continue(log_.job().config, plan), ErrorCode::invalid_config,
           "{}: holds a federation with another config; choose another folder", plan.state.string());
   finished_ = log_.committed();
   const bool resuming = log_.committed() > 0;

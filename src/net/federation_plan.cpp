@@ -66,4 +66,16 @@ FederationPlan read_federation_plan(const Settings& settings) {
   return plan;
 }
 
+void check_model(const FederationPlan& plan, const ListenOptions& listen) {
+  require(!plan.experiment.has_script_model() || listen.flower, ErrorCode::invalid_config,
+          "training.model must be a name of `feroma list models` where no clients of Flower come (--flower-address): "
+          "ours load no file that a server names, got \"{}\"",
+          plan.experiment.training.model);
+}
+
+bool may_continue(const std::string& begun_with, const FederationPlan& plan) {
+  return to_toml(portable(parse_settings(begun_with, "the federation's config"))) ==
+         to_toml(portable(plan.experiment.resolved()));
+}
+
 }  // namespace feroma

@@ -54,7 +54,7 @@ class FederationServer::Parts {
 
 FederationServer::FederationServer(const FederationPlan& plan, const ListenOptions& listen,
                                    const std::atomic<bool>& stop)
-    : parts_(std::make_unique<Parts>(plan, listen, stop)) {}
+    : parts_((check_model(plan, listen), std::make_unique<Parts>(plan, listen, stop))) {}
 
 FederationServer::~FederationServer() = default;
 

@@ -184,6 +184,7 @@ class Check {
   void check_algorithm() {
     const Experiment& experiment = plan_.experiment;
     const AlgorithmPlan& planned = experiment.algorithms.front();
+    check_model(plan_, listen_);
     const ModelSpec model = experiment.model(plan_.input, plan_.classes);
     const Rng rng(static_cast<std::uint64_t>(experiment.scenario.seed));
     const ParametersPtr initial = share(initialise(model, rng.derive("init")));
@@ -192,6 +193,11 @@ class Check {
     require(plan_.server.min_clients <= experiment.scenario.clients, ErrorCode::invalid_config,
             "server.min_clients must be at most scenario.clients, {}, got {}: no round would begin",
             experiment.scenario.clients, plan_.server.min_clients);
+    if (experiment.training.standardise) {
+      add(CheckVerdict::warning, "algorithm", "leave it out where clients have data of their own (--data)",
+          "training.standardise holds for clients that play a part of a scenario; others train on their values as they "
+          "are");
+    }
     ok("algorithm", "{} with {} of {} bytes, {} clients, {} rounds", planned.label, experiment.training.model,
        model_bytes_, clients(), rounds_);
   }
@@ -269,7 +275,15 @@ class Check {
       return;
     }
     if (::access(nearest.c_str(), R_OK | W_OK | X_OK) != 0) {
-      detail::fail_errno(nearest, "write in this folder", errno);
+      const int cause = errno;
+      if (nearest == plan_.state) {
+        detail::fail_errno(nearest, "write in this folder", cause);
+      }
+      add(CheckVerdict::problem, "state",
+          "make it for the user that the server runs as (install -d -o USER), or name another one with --state",
+          "{}: is not there, and cannot be made in {}: {}", plan_.state.string(), nearest.string(),
+          std::strerror(cause));
+      return;
     }
     const fs::path journal = plan_.state / "journal";
     if (!fs::exists(journal) || read_journal(journal).empty()) {
@@ -282,7 +296,7 @@ class Check {
       return;
     }
     const RoundLog log(plan_.state, []() -> JobRecord { unreachable(); });
-    if (log.job().config != to_toml(plan_.experiment.resolved())) {
+    if (!may_continue(log.job().config, plan_)) {
       add(CheckVerdict::problem, "state", "give the config it was begun with, or name another folder with --state",
           "{}: holds a federation with another config", plan_.state.string());
       return;

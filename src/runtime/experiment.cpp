@@ -127,6 +127,11 @@ Settings Experiment::resolved() const {
   return settings;
 }
 
+Settings portable(Settings resolved) {
+  resolved.erase("training.simd");
+  return resolved;
+}
+
 std::vector<std::string> algorithm_labels(const Settings& settings) {
   Problems reported_by_read_experiment;
   SettingsReader reader(settings, reported_by_read_experiment);

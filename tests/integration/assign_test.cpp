@@ -134,5 +134,21 @@ TEST_F(AssignPrivacy, IsTheClientsOwn) {
       << "a store takes no more than its own budget";
 }
 
+TEST_F(AssignPrivacy, AndItsCertificate) {
+  if (!contains(feroma_cli("assign --help").output, "--server")) {
+    GTEST_SKIP() << "built without the network: who shows no certificate is NOT tested";
+  }
+  make_writable_folder(path("ward"));
+  write_file_atomically(path("ward/dataset.toml"), std::string_view("[dataset]\nkind = 'csv'\nfile = 'visits.csv'\n"));
+  write_file_atomically(path("ward/visits.csv"), std::string_view("age,pressure\n50,120\n60,130\n"));
+  for (const std::string& command : {"client --data " + path("ward"), "assign " + path("ward")}) {
+    for (const char* files : {"", " --ca ca.pem", " --ca ca.pem --cert a.pem", " --ca ca.pem --key a.key"}) {
+      const Result result = feroma_cli(command + " --server 127.0.0.1:1" + files, Stream::err);
+      EXPECT_EQ(result.exit_code, 2) << command << files;
+      EXPECT_TRUE(contains(result.output, "needs --ca, --cert and --key")) << result.output;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace feroma

@@ -58,6 +58,18 @@ TEST(FederationPlan, RefusesWhatMakesNoFederation) {
   EXPECT_TRUE(holds(refusal("[privacy]\nmode = 'gaussian'\nnoise = 'seeded'\n" + one), "protects nothing"));
 }
 
+TEST(FederationPlan, RefusesAModelThatNoClientLoads) {
+  const FederationPlan plan = plan_of("classes = 2\ninput = '2'", "[training]\nmodel = 'mine.pt'\n");
+  ListenOptions listen;
+  const std::string refusal = error_of(ErrorCode::invalid_config, [&] { check_model(plan, listen); });
+  EXPECT_TRUE(holds(refusal, "training.model must be a name")) << refusal;
+  EXPECT_TRUE(holds(refusal, "got \"mine.pt\"")) << refusal;
+  listen.flower = FlowerOptions{};
+  EXPECT_NO_THROW(check_model(plan, listen)) << "clients of Flower have a model of their own";
+  listen.flower.reset();
+  EXPECT_NO_THROW(check_model(plan_of("classes = 2\ninput = '2'"), listen));
+}
+
 // They would be read and never kept: clients come, go and lie by themselves.
 TEST(FederationPlan, RefusesWhatOnlyASimulatorCanKeep) {
   const auto refusal = [](const std::string& table) {

@@ -234,6 +234,10 @@ TEST_F(ServerCheck, AClientWhoseIdIsTooHigh) {
   EXPECT_TRUE(holds(warning(check(plan()), "clients"), "late-comer has id 3, so it may ask for a model but not train"));
 }
 
+TEST_F(ServerCheck, ValuesThatNobodyStandardises) {
+  EXPECT_TRUE(holds(warning(check(plan({"training.standardise=true"})), "algorithm"), "as they are"));
+}
+
 // ---- state ----
 
 TEST_F(ServerCheck, AFolderThatCannotBe) {
@@ -248,17 +252,28 @@ TEST_F(ServerCheck, AFolderThatCannotBe) {
 TEST_F(ServerCheck, AFolderThatIsSomebodyElses) {
   constexpr uid_t kNobody = 65534;
   const bool is_root = ::getuid() == 0;  // who may write everywhere
-  fs::permissions(folder_.path(), fs::perms(0500));
+  make_writable_folder(folder_ / "theirs");
+  fs::permissions(folder_ / "theirs", fs::perms(0500));
+  fs::permissions(folder_.path(), fs::perms(0555));
+  FederationPlan theirs = plan();
+  theirs.state = folder_ / "theirs";
   if (is_root && ::setresuid(kNobody, kNobody, 0) != 0) {
     GTEST_SKIP() << "this root may not be somebody else: folders that may not be written are NOT tested";
   }
-  const std::vector<CheckLine> lines = check_server(plan(), {"127.0.0.1:0", {}});
+  const std::vector<CheckLine> lines = check_server(theirs, {"127.0.0.1:0", {}});
+  const std::vector<CheckLine> absent = check_server(plan(), {"127.0.0.1:0", {}});
   ASSERT_EQ(is_root ? ::setresuid(0, 0, 0) : 0, 0);
   fs::permissions(folder_.path(), fs::perms(0700));
+  fs::permissions(folder_ / "theirs", fs::perms(0700));
   EXPECT_TRUE(has_problem(lines));
   EXPECT_TRUE(holds(check_table(lines),
                     "cannot write in this folder: Permission denied\n                       -> let the user that the "
-                    "server runs as read and write there"));
+                    "server runs as read and write there"))
+      << check_table(lines);
+  // Nobody should be told to take /var/lib over for the sake of /var/lib/feroma.
+  EXPECT_TRUE(has_problem(absent));
+  EXPECT_TRUE(holds(check_table(absent), "federation: is not there, and cannot be made in")) << check_table(absent);
+  EXPECT_FALSE(holds(check_table(absent), "chown")) << check_table(absent);
 }
 
 TEST_F(ServerCheck, AFederationThatGoesOn) {
@@ -293,6 +308,19 @@ TEST_F(ServerCheck, AFederationThatPlaysMoreRoundsThanItsConfigHas) {
 TEST_F(ServerCheck, AFederationWithAnotherConfig) {
   static_cast<void>(begin(plan()));
   EXPECT_TRUE(holds(problem(check(plan({"scenario.rounds=6"})), "state"), "holds a federation with another config"));
+}
+
+TEST_F(ServerCheck, AFederationFromAMachineWithOtherInstructions) {
+  {
+    std::string config = to_toml(plan().experiment.resolved());
+    const std::string here = fmt::format("simd = \"{}\"", name_of(plan().experiment.simd()));
+    ASSERT_NE(config.find(here), std::string::npos) << config;
+    config.replace(config.find(here), here.size(), "simd = \"of another machine\"");
+    const RoundLog begun(state_, [&] { return JobRecord{"job", config}; });
+  }
+  EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, 0 of 5 rounds are finished"));
+  const std::atomic<bool> stop = false;
+  EXPECT_NO_THROW(FederationServer(plan(), {"127.0.0.1:0", certs_}, stop)) << "the server agrees";
 }
 
 TEST_F(ServerCheck, AServerThatIsAtWork) {

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "feroma/core/archive.h"
 #include "feroma/core/files.h"
 #include "feroma/data/catalog.h"
 #include "feroma/evaluation/test_scores.h"
 #include "feroma/runtime/round_loop.h"
 #include "feroma/runtime/run.h"
 #include "feroma/runtime/visitor_ledger.h"
+#include "feroma/store/checkpoint.h"
+#include "runtime/store_state.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 
@@ -78,6 +81,24 @@ TEST_F(AssignedTest, IsWhatTheRunServed) {
   EXPECT_EQ(store.round, 4);
   EXPECT_DOUBLE_EQ(mean_accuracy(store, {false, kClients}), result.accuracy);
   EXPECT_DOUBLE_EQ(mean_accuracy(store, {true, kClients}), result.accuracy_few_label.value());
+}
+
+TEST_F(AssignedTest, MayBeReadOnAnyMachine) {
+  const ResultRecord result = run("[[algorithm]]\nname = 'fedavg'\n");
+  const std::filesystem::path file = store_state_path(folder / "run", "fedavg");
+  const Bytes bytes = read_checkpoint(file);
+  std::string config = ArchiveReader(bytes, "test").get_string();
+  const std::size_t rest = sizeof(std::uint64_t) + config.size();
+  const std::string here = fmt::format("simd = \"{}\"", name_of(experiment.simd()));
+  ASSERT_NE(config.find(here), std::string::npos) << config;
+  config.replace(config.find(here), here.size(),
+                 experiment.simd() == SimdTarget::neon ? "simd = \"avx2\"" : "simd = \"neon\"");
+  ArchiveWriter changed;
+  changed.put(std::string_view(config));
+  Bytes written = changed.take();
+  written.insert(written.end(), bytes.begin() + static_cast<std::ptrdiff_t>(rest), bytes.end());
+  write_checkpoint(file, written);
+  EXPECT_DOUBLE_EQ(mean_accuracy(open_store(folder / "run", ""), {}), result.accuracy);
 }
 
 TEST_F(AssignedTest, MethodsWithoutProfilesServeWhatTheyHold) {

@@ -27,6 +27,9 @@ struct ClientPlan {
   double longest_pause_seconds = 20;
   double clock = 1;  ///< every time above is multiplied by it, and what else a client waits for
   Note note = {};
+
+  /// All three files by which a client and its server know each other.
+  [[nodiscard]] bool has_certificates() const { return !authority.empty() && !certificate.empty() && !key.empty(); }
 };
 
 /// Works for the federation until it is finished; lost connections are made again. What the server or the client cannot

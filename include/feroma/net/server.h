@@ -32,6 +32,9 @@ struct FederationPlan {
 /// and a [server] table. [membership] and [attack] are refused. The caller adds where the state is kept.
 [[nodiscard]] FederationPlan read_federation_plan(const Settings& settings);
 
+/// Whether a federation that was begun with this config may go on under the plan, perhaps on another machine.
+[[nodiscard]] bool may_continue(const std::string& begun_with, const FederationPlan& plan);
+
 /// Where a server listens, and how clients prove who they are.
 struct ListenOptions {
   std::string address = "127.0.0.1:7443";    ///< port 0 takes a free one
@@ -39,6 +42,9 @@ struct ListenOptions {
   std::string http_address = {};             ///< of /metrics and /healthz; empty: none
   std::optional<FlowerOptions> flower = {};  ///< where clients of the Flower framework come; absent: nowhere
 };
+
+/// Refuses a model that nobody who may come can train: clients of ours load no file that a server names.
+void check_model(const FederationPlan& plan, const ListenOptions& listen);
 
 /// A federation's server. The constructor opens its state and begins to listen; clients may come from then on.
 class FederationServer {

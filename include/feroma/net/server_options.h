@@ -43,7 +43,7 @@ struct ServerOptions {
     visit("grace_seconds", self.grace_seconds, at_least(0), "how long the others are waited for once there are enough");
     visit("round_seconds", self.round_seconds, above(0), "the longest that an exchange takes");
     visit("rejoin_seconds", self.rejoin_seconds, at_least(0),
-          "after a restart: how long those of the interrupted round are waited for");
+          "after a restart, or when a round begins again: how long those who were asked in it are waited for");
     visit("linger_seconds", self.linger_seconds, at_least(0),
           "after the last round: how long clients that are away are waited for, to tell them");
     visit("heartbeat_seconds", self.heartbeat_seconds, above(0), "how often a client must be heard");

@@ -68,6 +68,9 @@ struct Experiment {
   [[nodiscard]] SimdTarget simd() const;
 };
 
+/// A resolved config but for the instruction set, which is each machine's own: all of them give the same bits.
+[[nodiscard]] Settings portable(Settings resolved);
+
 /// The labels of a config's algorithms, in order, as a run calls them; empty for one that nobody knows.
 [[nodiscard]] std::vector<std::string> algorithm_labels(const Settings& settings);
 
