@@ -21,7 +21,7 @@ constexpr const char* kSchema =
     "CREATE TABLE models("
     " algorithm TEXT NOT NULL, client INTEGER NOT NULL, round INTEGER NOT NULL, model_file TEXT NOT NULL,"
     " profile BLOB, distribution INTEGER NOT NULL, validation_score REAL, num_examples INTEGER NOT NULL,"
-    " PRIMARY KEY(algorithm, round, client)) WITHOUT ROWID;"
+    " PRIMARY KEY(algorithm, round, client, model_file)) WITHOUT ROWID;"
     "PRAGMA user_version = 1;";
 
 constexpr const char* kInsert =
@@ -30,7 +30,8 @@ constexpr const char* kInsert =
 
 constexpr const char* kList =
     "SELECT algorithm, client, round, model_file, profile, distribution, validation_score, num_examples FROM models"
-    " WHERE (?1 IS NULL OR algorithm = ?1) AND (?2 IS NULL OR round = ?2) ORDER BY algorithm, round, client";
+    " WHERE (?1 IS NULL OR algorithm = ?1) AND (?2 IS NULL OR round = ?2) ORDER BY algorithm, round, client, "
+    "model_file";
 
 std::int64_t single_integer(sqlite3* database, const std::filesystem::path& path, const char* sql) {
   Statement statement(database, path, sql);

@@ -65,6 +65,18 @@ TEST(StoreIndex, AGlobalModelBelongsToNoClient) {
   EXPECT_EQ(index.list({}), (std::vector{global, entry("fedavg", 0, 1)}));
 }
 
+TEST(StoreIndex, SeveralModelsMayBelongToNobody) {
+  const TempFolder folder;
+  StoreIndex index(folder / "store.db", Mode::create);
+  std::vector<StoreEntry> clusters(3, entry("ifca", 0, 1));
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    clusters[i].client.reset();
+    clusters[i].model_file = "models/ifca-" + std::to_string(i) + ".safetensors";
+  }
+  index.insert(clusters);
+  EXPECT_EQ(index.list({}), clusters);
+}
+
 TEST(StoreIndex, AnInsertIsAllOrNothing) {
   const TempFolder folder;
   StoreIndex index(folder / "store.db", Mode::create);
