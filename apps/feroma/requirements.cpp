@@ -47,6 +47,8 @@ void print_requirements_text(const std::vector<Requirement>& requirements, const
 nlohmann::ordered_json requirement_json(const Requirement& requirement) {
   nlohmann::ordered_json json{
       {"title", requirement.title}, {"met", answer_json(requirement.met())}, {"notes", requirement.notes}};
+  json["dataset"] =
+      requirement.dataset.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(requirement.dataset);
   json["results"] = nlohmann::ordered_json::object();
   for (const RequirementResult& result : requirement.results) {
     nlohmann::ordered_json one{{"value", result.value}, {"published", nullptr}, {"target", nullptr}};

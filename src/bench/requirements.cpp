@@ -62,6 +62,7 @@ void measure_on_data(const BenchOptions& options, const std::string& dataset, st
   Requirement& r2 = all[1];
   Requirement& r3 = all[2];
   Requirement& r5 = all[4];
+  r1.dataset = r2.dataset = r3.dataset = r5.dataset = dataset;
   for (const std::string_view level : {"low", "medium", "high"}) {
     if (options.quick && level != "medium") {
       continue;

@@ -20,6 +20,7 @@ struct Seen {
   bool aside = false;       ///< figures of ours that stand beside others
   bool others = false;      ///< algorithms that the paper does not have
   bool fedavg = false;      ///< an accuracy of FedAvg
+  bool cosine = false;      ///< of ours beside Feroma on Fashion-MNIST
   bool other_data = false;  ///< published figures that are of other data than they say
 };
 
@@ -33,6 +34,8 @@ Seen seen_in(const PaperTable& table, bool mean) {
       if (value.figure != nullptr && value.figure->metric == "accuracy") {
         const PublishedFigure& figure = *value.figure;
         seen.fedavg = seen.fedavg || (value.ours && figure.method == "FedAvg");
+        seen.cosine = seen.cosine || (value.ours && figure.method == "Feroma" && figure.dataset == "FMNIST" &&
+                                      figure.variant.empty() && row.label == "feroma-reference");
         seen.known = seen.known || (!mean && figure.variant.empty() && figure.shift == "P(Y|X)");
         seen.other_data = seen.other_data || is_of_other_data(figure);
       }
@@ -97,6 +100,11 @@ void add_cell_notes(const Seen& seen, PaperTable& table) {
     table.notes.push_back(
         "FedAvg: the model of the round with the best validation loss, as the paper's code takes it; all others after "
         "the last round");
+  }
+  if (seen.cosine) {
+    table.notes.push_back(
+        "Feroma on Fashion-MNIST is published with cosine distances (its figures are the C.C. rows of dft_*); preset "
+        "reference has Euclidean ones");
   }
   if (seen.known) {
     table.notes.push_back("P(Y|X): association known on both sides");

@@ -30,7 +30,7 @@ RunEntry read_run(const fs::path& folder) {
 }
 
 /// The values of R1; other requirements have no table.
-void read_requirements(const fs::path& file, std::map<std::string, double>& values) {
+void read_requirements(const fs::path& file, RunSet& set) {
   const Json json = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
   const Json::json_pointer place("/requirements/R1/results");
   require(json.is_object() && json.contains(place) && json[place].is_object(), ErrorCode::invalid_data,
@@ -38,7 +38,14 @@ void read_requirements(const fs::path& file, std::map<std::string, double>& valu
   for (const auto& [name, result] : json[place].items()) {
     require(result.is_object() && result.contains("value") && result["value"].is_number(), ErrorCode::invalid_data,
             "{}: R1 {} must have a number `value`", file.string(), name);
-    values[name] = result["value"].get<double>();
+    set.requirements[name] = result["value"].get<double>();
+  }
+  // The published ones are of MNIST.
+  const Json& dataset = json["requirements"]["R1"].value("dataset", Json());
+  if (json.value("quick", Json(false)) == Json(true)) {
+    set.requirements_differ = "a quick measurement";
+  } else if (dataset.is_string() && dataset != "mnist") {
+    set.requirements_differ = fmt::format("of {}", dataset.get<std::string>());
   }
 }
 
@@ -59,7 +66,7 @@ class Finder {
     }
     if (fs::exists(folder / "requirements.json")) {
       ++found_;
-      attempt([&] { read_requirements(folder / "requirements.json", set_.requirements); });
+      attempt([&] { read_requirements(folder / "requirements.json", set_); });
     }
     if (depth == 0) {
       return;

@@ -40,7 +40,7 @@ std::string paper_cell_html(const PaperValue& value, const PaperColumn& column) 
     html += fmt::format("<small>{}</small>", detail::published_text(value, column.digits));
   }
   if (value.printed) {
-    html += fmt::format("<small>printed {:.{}f}</small>", *value.printed, 1);
+    html += fmt::format("<small>printed {:.{}f}</small>", *value.printed, column.digits);
   }
   const std::string difference = detail::difference_text(value, column.digits);
   if (!difference.empty()) {

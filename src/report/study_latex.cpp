@@ -100,7 +100,7 @@ std::string group_latex(const ResultGroup& group, std::size_t number) {
     for (std::size_t c = 0; c < row.values.size(); ++c) {
       const std::optional<MeanDeviation>& value = row.values[c];
       body += cell(value ? detail::spread_text(value->mean, value->deviation, group_columns()[c].digits, kPlusMinus)
-                         : std::string("--"));
+                         : std::string(row.not_applicable ? "N/A" : "--"));
     }
     body += " \\\\\n";
   }

@@ -68,6 +68,14 @@ TEST(PaperTable, PutsOursBesideThePublishedFigureOfTheSameCell) {
   EXPECT_EQ(table.filled(), (std::pair<std::size_t, std::size_t>{2, 99}));
 }
 
+TEST(PaperTable, SaysThatTheDistancesOfFashionMnistAreOthers) {
+  const TempFolder folder;
+  write_cell(folder / "a", {.dataset = "fmnist"}, {sample_result("feroma-auto", 70)});
+  EXPECT_FALSE(has_note(table_of("main_appe_fmnist_px", folder), "cosine"));
+  write_cell(folder / "b", {.dataset = "fmnist"}, {sample_result("feroma-reference", 70)});
+  EXPECT_TRUE(has_note(table_of("main_appe_fmnist_px", folder), "published with cosine distances"));
+}
+
 TEST(PaperTable, RunsWithOtherSettingsDoNotCount) {
   const TempFolder folder;
   write_cell(folder / "few", {.more = "samples_per_client = 100\n"}, {sample_result("fedavg", 70)});
@@ -290,9 +298,30 @@ TEST(PaperTable, RequirementOneComesFromABench) {
   EXPECT_EQ(low.values[0].seeds, 1U) << "a bench trains once";
 }
 
+TEST(PaperTable, RequirementOneOfOtherDataIsNotSetAgainstThePapers) {
+  const auto table_from = [](const std::string& before, const std::string& inside) {
+    const TempFolder folder;
+    write_file_atomically(
+        folder / "requirements.json",
+        std::string_view(fmt::format(
+            R"({{{}"requirements":{{"R1":{{{}"results":{{"gap_w2_low_max":{{"value":0.9}}}}}}}}}})", before, inside)));
+    return table_of("eps_R1", folder);
+  };
+  const PaperTable same = table_from(R"("quick":false,)", R"("dataset":"mnist",)");
+  EXPECT_TRUE(row(same, "low", "feroma-paper").values[0].difference());
+  EXPECT_FALSE(has_note(same, "no differences"));
+  const PaperTable other = table_from("", R"("dataset":"fmnist",)");
+  EXPECT_FALSE(row(other, "low", "feroma-paper").values[0].difference());
+  EXPECT_TRUE(row(other, "low", "feroma-paper").values[0].ours);
+  EXPECT_TRUE(has_note(other, "ours is of fmnist"));
+  const PaperTable quick = table_from(R"("quick":true,)", R"("dataset":"mnist",)");
+  EXPECT_FALSE(row(quick, "low", "feroma-paper").values[0].difference());
+  EXPECT_TRUE(has_note(quick, "a quick measurement"));
+}
+
 TEST(PaperTable, CostsAreMeasuredAndComputed) {
   const TempFolder folder;
-  write_cell(folder / "a", {.level = "medium"}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});
+  write_cell(folder / "a", {.level = "low"}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});
   ResultRecord grey = sample_result("fedavg", 70);
   grey.bytes_up_per_client_round = 1;
   write_cell(folder / "b", {.shift = "label_prior"}, {grey});  // digits of one channel: another model

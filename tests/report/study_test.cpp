@@ -327,6 +327,7 @@ TEST(StudyJson, SaysWhyAFigureIsNotApplicable) {
   EXPECT_EQ(seen, 1U);
   EXPECT_EQ(json["groups"][0]["results"][1]["not_applicable"], "labels are several");
   EXPECT_TRUE(holds(study_text(study, false), "not applicable"));
+  EXPECT_TRUE(holds(study_latex(study), "atp & 1 & N/A"));
   const std::string page = study_html(study, published_figures(), {}, "page");
   EXPECT_TRUE(holds(page, "<td class=\"missing\" title=\"labels are several\"><b class=\"ours\">not applicable</b>"));
 }
@@ -338,8 +339,8 @@ TEST(Study, AgainstThePaperTakesTheTablesThatHaveAFigureOfOurs) {
   for (const PaperTable& table : study_of(folder, {.against_paper = true}).tables) {
     names.push_back(table.name);
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"main_table_1", "main_table_2", "dp_px_py", "main_appe_mnist_px", "cola_px"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"main_table_1", "main_table_2", "dp_px_py", "main_appe_mnist_px",
+                                             "cola_px", "comm_cost"}));
   const TempFolder aside;  // beside tables of Fashion-MNIST, and not of their experiments
   write_cell(aside / "a", {.keys = "mapping.metric = \"cosine\"\nassign.metric = \"cosine\"\n"},
              {sample_result("feroma-cc", 90)});

@@ -156,6 +156,7 @@ TEST(Summary, AMethodWithoutMeaningHasAReasonAndNoNumbers) {
   const ordered_json json = ordered_json::parse(text)["results"][0];
   EXPECT_TRUE(json["accuracy"].is_null());
   EXPECT_TRUE(json["bytes_up_per_client_round"].is_null());
+  EXPECT_TRUE(json["peak_rss_bytes"].is_null());
   EXPECT_EQ(json["not_applicable"], "several labels");
   const ResultRecord read = parse_summary(text, "summary.json").results[0];
   EXPECT_TRUE(std::isnan(read.accuracy));

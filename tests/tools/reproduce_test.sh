@@ -58,6 +58,11 @@ said=$(reproduce eps_R1 --out "$scratch/out")
 expect 'requirements' "$said" "report --table eps_R1 $scratch/out"
 expect 'the file of requirements' "$(cat "$scratch/out/requirements.json")" 'asked: bench --requirements --format json'
 
+code=0
+said=$(reproduce eps_R1 --out "$scratch/out" --seeds 43) || code=$?
+expect 'exit code of settings for requirements' "$code" 2
+expect 'settings for requirements' "$said" 'it takes no seeds, algorithms or settings'
+
 # Data that are needed and absent are fetched before the cells run: not those of cells that are done, nor in a dry run.
 absent='mnist,cifar10' fetches=yes
 with_data() {
@@ -77,11 +82,13 @@ fi
 echo "asked: \$*"
 [[ \$1 != data || $fetches == yes ]]
 PROGRAM
-  reproduce main_table_2 "$@"
+  reproduce "${table:-main_table_2}" "$@"
 }
 said=$(with_data)
-expect 'data that are fetched' "$said" $'reproduce: fetching mnist, which cells of main_table_2 need\nasked: data get mnist\nasked: sweep'
+expect 'data that are fetched' "$said" $'reproduce: fetching mnist, which main_table_2 needs\nasked: data get mnist\nasked: sweep'
 [[ $said != *'get fmnist'* && $said != *'get cifar10'* ]] || { echo "reproduce_test: only what is needed and absent: $said" >&2; failures=$((failures + 1)); }
+said=$(table=eps_R1 with_data --out "$scratch/out")
+expect 'data of requirements' "$said" $'reproduce: fetching mnist, which eps_R1 needs\nasked: data get mnist\nmeasured: '
 for option in --dry-run '--set scenario.data_dir=data'; do
   said=$(with_data $option)
   [[ $said != *'data get'* ]] || { echo "reproduce_test: $option fetches nothing: $said" >&2; failures=$((failures + 1)); }

@@ -26,6 +26,7 @@ struct Requirement {
   std::string title;
   std::vector<std::string> notes = {};  ///< how it was measured, and what that does not show
   std::vector<RequirementResult> results = {};
+  std::string dataset = {};  ///< on which it was measured; empty where it needs none, or has none
 
   /// Whether every target was met; absent where nothing with a target was measured.
   [[nodiscard]] std::optional<bool> met() const;

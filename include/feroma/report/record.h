@@ -85,7 +85,7 @@ struct ResultRecord {
   std::optional<double> test_bytes_up;  ///< per test client, but for the models that it predicts with
   std::optional<double> test_bytes_down;
   std::optional<std::int64_t> profile_floats;
-  std::int64_t peak_rss_bytes = 0;
+  std::optional<std::int64_t> peak_rss_bytes;  ///< of the process so far; absent where nothing was run
   std::optional<double> epsilon;
   std::optional<std::string> dp_guarantee;    ///< what is promised, or "none" and why; absent where nothing is noised
   std::optional<std::string> not_applicable;  ///< why the method has no meaning here; it was not run

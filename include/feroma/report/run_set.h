@@ -26,6 +26,7 @@ struct RunSet {
   std::vector<std::string> damaged;            ///< what could not be read and why; only with `keep_going`
   std::vector<std::string> notes;              ///< what else is missing
   std::map<std::string, double> requirements;  ///< R1 of a `requirements.json`: name and value
+  std::string requirements_differ;             ///< in what they are not the paper's; empty where they are
 };
 
 /// Levels of folders below those given in which run directories are looked for.
