@@ -51,6 +51,7 @@ void work_for_flower(const ClientArguments& arguments) {
   plan.authority = arguments.plan.authority;
   plan.id = arguments.plan.id.value_or(0);
   plan.training = experiment.training;
+  plan.privacy = experiment.privacy;
   plan.seed = static_cast<std::uint64_t>(experiment.scenario.seed);
   plan.note = [](const std::string& text) { print_news(text, {}); };
   const std::filesystem::path state =

@@ -14,6 +14,8 @@ bool Algorithm::keeps_budget() const { return false; }
 
 bool Algorithm::ends() const { return false; }
 
+ModelsInMessage Algorithm::most_models(std::uint64_t) const { return {}; }
+
 int Algorithm::extra_rounds() const { return 0; }
 
 std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }

@@ -9,7 +9,7 @@ namespace feroma {
 namespace {
 
 /// No training gets here, and a sum over many clients and rounds of such numbers, or of their squares, is finite still.
-constexpr float kLargestParameter = 1e18F;
+constexpr float kLargestNumber = 1e18F;
 
 std::string range_rule(std::int64_t least, std::int64_t most) {
   return most == std::numeric_limits<std::int64_t>::max() ? fmt::format("be >= {}", least)
@@ -50,6 +50,9 @@ void Answer::expect_size(const std::string& key, std::size_t size, std::size_t g
 void Answer::expect_range(const std::string& key, const Floats& values, double least, double most) const {
   for (const float value : values) {
     expect(std::isfinite(value), key, "be finite", value);
+    if (std::abs(value) > kLargestNumber) {
+      expect(false, key, fmt::format("have values of at most {} in size", kLargestNumber), value);
+    }
     const auto wide = static_cast<double>(value);
     if (wide < least || wide > most) {
       expect(false, key, range_rule(least, most), value);
@@ -63,10 +66,10 @@ const ParametersPtr& Answer::model(const std::string& key, const Parameters& lik
   expect_size(key, like.size(), model->size());
   const std::span<const float> values = model->values();
   const auto absurd =
-      std::find_if(values.begin(), values.end(), [](float value) { return !(std::abs(value) <= kLargestParameter); });
+      std::find_if(values.begin(), values.end(), [](float value) { return !(std::abs(value) <= kLargestNumber); });
   if (absurd != values.end()) {
     expect(std::isfinite(*absurd), key, "be finite", "a value that is not");
-    expect(false, key, fmt::format("have values of at most {} in size", kLargestParameter), *absurd);
+    expect(false, key, fmt::format("have values of at most {} in size", kLargestNumber), *absurd);
   }
   return model;
 }

@@ -27,6 +27,12 @@ class FedDrift final : public Algorithm {
 
   [[nodiscard]] int phases(Round) const override { return fed_drift_phases; }
   [[nodiscard]] bool asks_for_past_windows() const override { return true; }
+  /// A client may be asked to score the whole pool, and has windows of any of its models.
+  [[nodiscard]] ModelsInMessage most_models(std::uint64_t clients) const override {
+    const ModelsInMessage usual;
+    const std::uint64_t pool = options_.pool > 0 ? static_cast<std::uint64_t>(options_.pool) : clients;
+    return {std::max(usual.task, pool), std::max(usual.answer, pool)};
+  }
 
   [[nodiscard]] Message downlink(Round, int phase, ClientId client) const override {
     switch (phase) {

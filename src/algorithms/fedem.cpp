@@ -63,6 +63,13 @@ class MixtureOfModels final : public Algorithm {
     priors_.assign(rules_.label_priors ? models_.size() * classes_ : 0, 1.0F / static_cast<float>(classes_));
   }
 
+  /// Every component goes both ways; shares and label counts are smaller than the two models besides.
+  [[nodiscard]] ModelsInMessage most_models(std::uint64_t) const override {
+    const ModelsInMessage usual;
+    const std::uint64_t all = models_.size() + 2;
+    return {std::max(usual.task, all), std::max(usual.answer, all)};
+  }
+
   [[nodiscard]] Message downlink(Round, int, ClientId) const override {
     Message message = message_of(models_);
     if (rules_.label_priors) {

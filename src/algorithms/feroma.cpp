@@ -97,11 +97,12 @@ class Feroma final : public Algorithm {
 
   [[nodiscard]] std::map<ClientId, std::string> refusals(Round round, int phase,
                                                          const std::map<ClientId, Message>& answers) const override {
-    if (plan_.options.norm_limit == 0 || step(round, phase) != Step::train) {
-      return {};
+    std::map<ClientId, std::string> refused = far_numbers(step(round, phase), answers);
+    if (plan_.options.norm_limit > 0 && step(round, phase) == Step::train) {
+      const auto sent_to = [this](ClientId client) { return assigned(client).model(); };
+      refused.merge(refuse_long_updates(plan_.options.norm_limit, answers, sent_to, parallel_));
     }
-    const auto sent_to = [this](ClientId client) { return assigned(client).model(); };
-    return refuse_long_updates(plan_.options.norm_limit, answers, sent_to, parallel_);
+    return refused;
   }
 
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
@@ -166,6 +167,8 @@ class Feroma final : public Algorithm {
   }
   void end_warmup(Round round);
   [[nodiscard]] bool warmed_up(Round round, const std::map<ClientId, Message>& answers);
+  /// Of what is merged by its extremes, one client could decide for all.
+  [[nodiscard]] std::map<ClientId, std::string> far_numbers(Step at, const std::map<ClientId, Message>& answers) const;
 
   [[nodiscard]] Start assigned(ClientId client) const {
     const auto found = assigned_.find(client);
@@ -216,6 +219,26 @@ void Feroma::end_warmup(Round round) {
       return;
     case Projection::pca_box: return;  // waits for the clients' bounds
   }
+}
+
+std::map<ClientId, std::string> Feroma::far_numbers(Step at, const std::map<ClientId, Message>& answers) const {
+  constexpr double kFarthest = 100;
+  const char* what = at == Step::bounds ? "bounds" : at == Step::profile ? "profile" : "latent_max";
+  if (private_ ||
+      (at == Step::profile && (plan_.options.scaling != Scaling::min_max || !state_.scaler.blocks.empty()))) {
+    return {};  // bounded by themselves, or not merged by extremes
+  }
+  std::map<ClientId, double> sizes;
+  for (const auto& [client, answer] : answers) {
+    for (const char* key : {"lower", "upper", "profile", "latent_max"}) {
+      if (answer.has(key)) {
+        for (const float value : answer.floats(key)) {
+          sizes[client] = std::max(sizes[client], std::abs(static_cast<double>(value)));
+        }
+      }
+    }
+  }
+  return refuse_far_numbers(what, kFarthest, sizes);
 }
 
 bool Feroma::warmed_up(Round round, const std::map<ClientId, Message>& answers) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "feroma/core/median.h"
@@ -37,6 +38,51 @@ std::map<ClientId, std::string> refuse_long_updates(double limit, const std::map
       refused[clients[i]] = fmt::format(
           "[feroma] client {}'s update must be at most {} times as long as the median one, got {:.3g} times",
           to_index(clients[i]), limit, norms[i] / usual);
+    }
+  }
+  return refused;
+}
+
+std::map<ClientId, std::string> refuse_absurd_updates(std::string_view method, double limit,
+                                                      std::span<const Update> updates) {
+  std::vector<double> norms;
+  for (const Update& update : updates) {
+    norms.push_back(update_norm(*update.sent, *update.answered));
+  }
+  std::map<ClientId, std::string> refused;
+  const double usual = norms.empty() ? 0.0 : median(norms);
+  for (std::size_t i = 0; usual > 0 && i < updates.size(); ++i) {
+    if (norms[i] <= limit * usual) {
+      continue;
+    }
+    const Parameters& sent = *updates[i].sent;
+    const double model =
+        std::sqrt(std::accumulate(sent.values().begin(), sent.values().end(), 0.0, [](double sum, float v) {
+          return sum + static_cast<double>(v) * static_cast<double>(v);
+        }));
+    if (norms[i] > model) {
+      refused[updates[i].client] = fmt::format(
+          "[{}] client {}'s update must be at most {} times as long as the median one, or as long as the model that it "
+          "was sent, got {:.3g} times the median",
+          method, to_index(updates[i].client), limit, norms[i] / usual);
+    }
+  }
+  return refused;
+}
+
+std::map<ClientId, std::string> refuse_far_numbers(std::string_view what, double limit,
+                                                   const std::map<ClientId, double>& sizes) {
+  std::vector<double> all;
+  for (const auto& [client, size] : sizes) {
+    all.push_back(size);
+  }
+  std::map<ClientId, std::string> refused;
+  const double usual = all.empty() ? 0.0 : median(all);
+  for (const auto& [client, size] : sizes) {
+    if (usual > 0 && size > limit * usual) {
+      refused[client] =
+          fmt::format("[feroma] client {}'s {} must be at most {} times as large as the median, got {:.3g} times",
+                      to_index(client), what, limit, size / usual);
     }
   }
   return refused;

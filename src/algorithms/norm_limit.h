@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "feroma/core/ids.h"
 #include "feroma/core/parallel.h"
@@ -22,5 +24,28 @@ namespace feroma {
                                                                   const std::map<ClientId, Message>& answers,
                                                                   const std::function<ParametersPtr(ClientId)>& sent_to,
                                                                   const Parallel& parallel = in_turn);
+
+/// What a client was sent, and what it made of it.
+struct Update {
+  ClientId client;
+  ParametersPtr sent;
+  ParametersPtr answered;
+};
+
+/**
+ * The clients whose update is longer than `limit` times the round's median one, and longer than the model that they
+ * were sent, and why they are refused; `method` names the algorithm. Honest clients whose data have just changed go far
+ * beyond the median late in a run, when the others' updates are short, but no training replaces a model many times
+ * over.
+ */
+[[nodiscard]] std::map<ClientId, std::string> refuse_absurd_updates(std::string_view method, double limit,
+                                                                    std::span<const Update> updates);
+
+/**
+ * The clients whose number is more than `limit` times as large as the median one, and why they are refused: `what` is
+ * the number's name. Of what is merged by its extremes one client would decide for all.
+ */
+[[nodiscard]] std::map<ClientId, std::string> refuse_far_numbers(std::string_view what, double limit,
+                                                                 const std::map<ClientId, double>& sizes);
 
 }  // namespace feroma

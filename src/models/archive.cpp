@@ -97,6 +97,9 @@ ParametersPtr ModelReader::get_model() {
 
 Message ModelReader::get_message() {
   const auto count = in_.get<std::uint64_t>();
+  // Each takes many times the memory of its bytes, however short it is.
+  require(count <= kMostValues, ErrorCode::invalid_data, "{}: a message must have at most {} values, got {}",
+          in_.what(), kMostValues, count);
   Message message;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string key = in_.get_string();

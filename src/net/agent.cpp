@@ -7,6 +7,7 @@
 #include "feroma/core/error.h"
 #include "feroma/net/codec.h"
 #include "feroma/privacy/disclosure.h"
+#include "net/nonce.h"
 #include "net/telemetry.h"
 
 namespace feroma::net {
@@ -60,7 +61,11 @@ struct Agent::Inbox {
 };
 
 Agent::Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& stop)
-    : options_(std::move(options)), data_(data), stop_(stop), held_(hold_state_folder(options_.state)) {}
+    : options_(std::move(options)),
+      data_(data),
+      stop_(stop),
+      held_(hold_state_folder(options_.state)),
+      process_(make_nonce()) {}
 Agent::~Agent() = default;
 
 void Agent::note(const std::string& text, std::initializer_list<log::Field> fields) const {
@@ -69,7 +74,7 @@ void Agent::note(const std::string& text, std::initializer_list<log::Field> fiel
   }
 }
 
-v1::Hello Agent::hello() const {
+v1::Hello Agent::hello() {
   v1::Hello hello;
   hello.set_protocol(kProtocol);
   hello.set_software(fmt::format("feroma {}", build_info().version));
@@ -78,6 +83,8 @@ v1::Hello Agent::hello() const {
   hello.set_committed(state.committed);
   hello.set_remembers(state.remembers);
   hello.set_id(options_.id.value_or(0));
+  hello.set_process(process_);
+  hello.set_attempt(++attempts_);
   return hello;
 }
 

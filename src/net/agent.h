@@ -50,7 +50,8 @@ class Agent {
   struct Work;
   struct Inbox;
 
-  [[nodiscard]] v1::Hello hello() const;
+  /// What is said first on a new connection.
+  [[nodiscard]] v1::Hello hello();
   /// Reads the server's config and makes what the work needs; what cannot be agreed to is an error.
   void prepare_work(const v1::Welcome& welcome);
   /// Takes steps and remembers until the connection ends.
@@ -70,6 +71,8 @@ class Agent {
   const detail::PosixFile held_;  ///< the state folder
   std::unique_ptr<Work> work_;
   int steps_ = 0;
+  const std::string process_;       ///< a name that no other process has
+  std::uint64_t attempts_ = 0;      ///< connections so far
   std::unique_ptr<Outbox> outbox_;  ///< of the present connection
 };
 

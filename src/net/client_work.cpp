@@ -8,10 +8,6 @@
 namespace feroma::net {
 namespace {
 
-/// Bytes of a task, at most: what travels besides models, and the models of a method with many.
-constexpr std::uint64_t kSmallParts = std::uint64_t{1} << 20;
-constexpr std::uint64_t kModelsPerTask = 256;
-
 /// A server may ask for more privacy than the client wants, never for less.
 void check_privacy(const PrivacyOptions& own, const PrivacyOptions& job) {
   const auto needs = [](bool holds, std::string_view key, const auto& wanted, const auto& got) {
@@ -69,7 +65,8 @@ void check_samples(const SampleKind& own, const v1::Samples& wanted) {
 }  // namespace
 
 std::uint64_t ClientWork::largest_task() const {
-  return kSmallParts + kModelsPerTask * initial->layout().size * sizeof(float);
+  const auto clients = static_cast<std::uint64_t>(experiment.scenario.clients);
+  return feroma::largest_task(algorithm->most_models(clients).task, initial->layout());
 }
 
 ClientWork make_client_work(const v1::Welcome& welcome, const SampleKind& samples, const PrivacyOptions& privacy) {

@@ -1,10 +1,32 @@
 #include "feroma/net/codec.h"
 
+#include <algorithm>
+
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/models/archive.h"
 
 namespace feroma {
+namespace {
+
+/// Room for what travels besides models; down to a client that may be an encoder's projection.
+constexpr std::uint64_t kBesidesAnswer = std::uint64_t{64} << 10;
+constexpr std::uint64_t kBesidesTask = std::uint64_t{1} << 20;
+
+/// More could not be read, whatever somebody's options say.
+std::uint64_t bytes_of(std::uint64_t models, const ParamLayout& layout) {
+  return std::min(models, kMostValues) * layout.size * sizeof(float);
+}
+
+}  // namespace
+
+std::uint64_t largest_answer(std::uint64_t models, const ParamLayout& layout) {
+  return kBesidesAnswer + bytes_of(models, layout);
+}
+
+std::uint64_t largest_task(std::uint64_t models, const ParamLayout& layout) {
+  return kBesidesTask + bytes_of(models, layout);
+}
 
 std::string layout_digest(const ParamLayout& layout) {
   ArchiveWriter names;

@@ -22,6 +22,8 @@ namespace {
 
 /// Phases of a round, at most, before a server that does not finish one is called unwell.
 constexpr double kMostPhases = 4;
+/// Models in one message, at most. Where there are so many, a client may remember as many values again.
+constexpr std::uint64_t kMostModels = kMostValues / 2;
 
 std::string hex(std::string_view bytes) {
   std::string text;
@@ -143,7 +145,8 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
   hub_ = std::make_unique<Hub>(
       Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !plan.experiment.privacy.guarded(),
                static_cast<std::uint32_t>(plan.experiment.scenario.clients), samples_of(plan),
-               [this] { return committed(); }},
+               [this] { return committed(); },
+               algorithm_->most_models(static_cast<std::uint64_t>(plan.experiment.scenario.clients)).answer},
       plan.server, Hub::Past{log_.committed(), counted_}, stop, plan.drain);
 }
 
@@ -192,6 +195,11 @@ std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const Mod
   server.rounds = plan.experiment.scenario.rounds;
   server.multi_label = plan.multi_label;
   prepare(*algorithm, server);
+  const auto clients = static_cast<std::uint64_t>(plan.experiment.scenario.clients);
+  const ModelsInMessage most = algorithm->most_models(clients);
+  require(std::max(most.task, most.answer) <= kMostModels, ErrorCode::invalid_config,
+          "{} may send {} models in one message with {} clients, at most {} can travel",
+          plan.experiment.algorithms.front().label, std::max(most.task, most.answer), clients, kMostModels);
   return algorithm;
 }
 
@@ -279,7 +287,7 @@ bool Coordinator::play_round() {
   fault_point("round.begun");
   Exchanged exchanged;
   try {
-    exchanged = exchange_phases(*algorithm_, *hub_, round, participants, label);
+    exchanged = exchange_phases(*algorithm_, *hub_, round, participants, label, plan_.server.update_limit);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_data) {
       throw;

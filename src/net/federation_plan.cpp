@@ -47,6 +47,9 @@ FederationPlan read_federation_plan(const Settings& settings) {
   problems.raise();
   plan.experiment = read_experiment(scenario);
   refuse_schedules(plan.experiment, problems);
+  if (plan.server.update_limit > 0 && plan.server.update_limit <= 1) {
+    problems.add("server.update_limit must be 0 or > 1, got {}", plan.server.update_limit);
+  }
   problems.locate(settings);
   problems.raise();
   require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,

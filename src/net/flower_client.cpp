@@ -107,6 +107,9 @@ void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std
       plan.note(text);
     }
   };
+  require(plan.privacy.mode == PrivacyMode::off, ErrorCode::invalid_config,
+          "privacy.mode must be off for a client of a Flower server, which knows no private profiles, got {}",
+          name_of(plan.privacy.mode));
   net::write_into_our_log(net::Handshakes::tell);
   net::FlowerWorker worker(plan, data);
   double pause = plan.first_pause_seconds;

@@ -351,8 +351,20 @@ void FrontDoor::with_connections_of(std::string_view peer, const std::function<v
   std::for_each(begin, end, [&](const auto& entry) { act(entry.second, connections_.at(entry.second)); });
 }
 
-void FrontDoor::authenticated(std::string_view peer) {
-  with_connections_of(peer, [this](std::uint64_t id, Connection& connection) { no_stranger_any_more(connection, id); });
+bool FrontDoor::authenticated(std::string_view peer, const std::string& certificate) {
+  bool let_in = true;
+  with_connections_of(peer, [&](std::uint64_t id, Connection& connection) {
+    const auto others = std::count_if(connections_.begin(), connections_.end(), [&](const auto& entry) {
+      return entry.first != id && entry.second.certificate == certificate;
+    });
+    if (!certificate.empty() && others >= limits_.per_certificate) {
+      let_in = false;
+      return;
+    }
+    connection.certificate = certificate;
+    no_stranger_any_more(connection, id);
+  });
+  return let_in;
 }
 
 void FrontDoor::turned_away(std::string_view peer) {

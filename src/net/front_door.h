@@ -26,6 +26,7 @@ struct DoorLimits {
   int strangers_per_address = 2;  ///< of one IPv4 address, or one IPv6 network of 64 bits
   int strangers = 64;
   int connections = 2100;        ///< strangers included; see connections_for
+  int per_certificate = 16;      ///< a client's own, those of its that nobody has missed yet, and its visits
   double stranger_seconds = 10;  ///< how long a connection may stay a stranger
   double idle_seconds = 60;      ///< how long one may have no stream; gRPC ends it then
 
@@ -69,8 +70,9 @@ class FrontDoor {
   /// Nothing is handed over after this returns, and nobody listens; connections that were handed over live on.
   void stop();
 
-  /// The connection that gRPC calls `peer` has shown who it is.
-  void authenticated(std::string_view peer);
+  /// The connection that gRPC calls `peer` has shown who it is, with a certificate or without. False where that
+  /// certificate has too many others already: then it is a stranger still.
+  bool authenticated(std::string_view peer, const std::string& certificate = {});
   /// Somebody refused the connection and said so in the log; it has the rest of its time to leave.
   void turned_away(std::string_view peer);
   /// The same for a reason of the door's own, which counts it and writes the line.
@@ -86,7 +88,8 @@ class FrontDoor {
     Clock::time_point deadline;
     bool handed_over = false;  ///< then `socket` is one of two descriptors of the connection, gRPC has the other
     bool stranger = true;
-    bool logged = false;  ///< why it must go
+    bool logged = false;           ///< why it must go
+    std::string certificate = {};  ///< fingerprint; empty while it is a stranger, or where there are none
   };
   using Connections = std::map<std::uint64_t, Connection>;
 

@@ -27,6 +27,7 @@ constexpr int kStreamsPerConnection = 4;
 constexpr std::size_t kRoomPerConnection = std::size_t{96} << 10;
 constexpr std::size_t kRoomBesides = std::size_t{64} << 20;
 constexpr const char* kRevoked = "its certificate was revoked";
+constexpr const char* kUnlisted = "its certificate is not on the list any more";
 
 using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
 using TrainStream = MessageStream<Session, v1::ClientFrame>;
@@ -72,7 +73,10 @@ class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Fed
                                        : grpc::Status(grpc::StatusCode::UNAVAILABLE, "come again"));
       }
     }
-    door_.authenticated(peer.address);
+    if (!door_.authenticated(peer.address, peer.fingerprint)) {
+      door_.turned_away(peer.address, Turned::certificate_limit);
+      return new Refused(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections of one certificate"));
+    }
     TrainStream* stream = TrainStream::open(
         scribe_, *context, [&](std::function<void()> wake) { return hub_.connect(std::move(peer), std::move(wake)); });
     if (secure_) {  // it may have been revoked before there was a session to send away
@@ -86,9 +90,15 @@ class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Fed
 
   void enforce_list() {
     const std::shared_ptr<const ClientList> list = secure_ ? readable_list() : nullptr;
-    if (list != enforced_ && list != nullptr) {
+    if (list == nullptr) {
+      return;
+    }
+    if (list != enforced_) {
       send_revoked_away(*list);
       enforced_ = list;
+    } else if (list != settled_) {  // the same twice: nobody is writing it
+      send_unlisted_away(*list);
+      settled_ = list;
     }
   }
 
@@ -128,6 +138,12 @@ class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Fed
     hub_.shut_out(shut_out, kRevoked);
   }
 
+  /// Clients of Flower are on no list, and show no certificate.
+  void send_unlisted_away(const ClientList& list) {
+    hub_.send_away([&](const Peer& peer) { return !peer.fingerprint.empty() && !list.find(peer.fingerprint); },
+                   {v1::UNKNOWN_CLIENT, kUnlisted, 0});
+  }
+
   /// Asked for each connection, so that whoever is revoked stays out from then on.
   [[nodiscard]] static ClientEntry allowed_client(const ClientList& list, const grpc::AuthContext& context) {
     const std::vector<grpc::string_ref> pem = context.FindPropertyValues("x509_pem_cert");
@@ -144,6 +160,7 @@ class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Fed
   const bool secure_;
   AllowList list_;
   std::shared_ptr<const ClientList> enforced_;  ///< the list that was looked at last, once it could be read
+  std::shared_ptr<const ClientList> settled_;   ///< the one that was found unchanged last
   std::mutex mutex_;
   std::string trouble_;  ///< why the list cannot be read; empty while it can
   Scribe scribe_;

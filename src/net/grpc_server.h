@@ -19,7 +19,8 @@ class GrpcServer {
   /// Gives connections a moment to end by themselves.
   ~GrpcServer();
 
-  /// Sends those away whose certificates were revoked since they came. Called now and then, by one thread.
+  /// Sends those away whose certificates were revoked since they came, or taken off a list that is no longer being
+  /// written. Called now and then, by one thread.
   void enforce_list();
   [[nodiscard]] int port() const;
   [[nodiscard]] FrontDoor& door();

@@ -6,15 +6,11 @@
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
+#include "feroma/net/codec.h"
 
 namespace feroma::net {
 namespace {
 
-/// Room for what travels besides models.
-constexpr std::uint64_t kSmallParts = std::uint64_t{64} << 10;
-/// Models in one answer, at most. Most methods send one, SCAFFOLD two; FedEM and FedDrift send as many as they have
-/// components or clusters in one answer, ShiftEx and `centralised` rows of numbers that no model bounds.
-constexpr std::uint64_t kModelsPerAnswer = 16;
 /// How often a wait looks whether the server is to stop.
 constexpr auto kGlance = std::chrono::milliseconds(200);
 /// Clients whose coming is written down, and whose going, in a second: all of a few, some of a thousand.
@@ -33,7 +29,7 @@ Hub::Hub(Job job, const ServerOptions& options, Past past, const std::atomic<boo
       options_(options),
       stop_(stop),
       drain_(drain),
-      largest_(kSmallParts + kModelsPerAnswer * job_.layout->size * sizeof(float)),
+      largest_(largest_answer(job_.models_per_answer, *job_.layout)),
       comings_(kComingsASecond),
       desk_(job_.layout, job_.committed, options.candidates),
       past_(std::move(past)) {

@@ -41,6 +41,7 @@ class Hub final : public ClientPool, public SessionEvents {
     v1::Samples samples = {};   ///< what clients' samples are like
     /// The algorithm after the last finished round, for visitors; null before the first. From any thread.
     std::function<std::shared_ptr<const Algorithm>()> committed = {};
+    std::uint64_t models_per_answer = ModelsInMessage().answer;
   };
   /// What is known of rounds that were finished before.
   struct Past {

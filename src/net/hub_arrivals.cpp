@@ -84,7 +84,7 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
     forgetful_.insert(client);
   }
   lock.unlock();
-  session->identify(client);
+  session->identify(client, Origin::of(hello));
   // Once others can see the session they may give it a task, which must not overtake the welcome, nor the news of a
   // round that was finished meanwhile.
   session->welcome(welcome);
@@ -93,6 +93,11 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   catch_up(lock, *session, client, welcome.committed());
   if (session->has_its_end()) {
     return;  // it was sent away while it was welcomed, and is a stranger until it has left
+  }
+  const auto here = sessions_.find(client);
+  if (here != sessions_.end() && here->second->origin().follows(session->origin())) {
+    // What a process said on a connection that it gave up may be read after what it said on the next.
+    throw Refusal{v1::TWICE, "the same process has come again since", 1};
   }
   strangers_.erase(session);
   departed_.erase(client);

@@ -56,12 +56,12 @@ class MessageStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   template <typename Make>
   static MessageStream* open(Scribe& scribe, grpc::CallbackServerContext& context, const Make& make) {
     const std::shared_ptr<MessageStream> stream(new MessageStream(context));
-    stream->self_ = stream;
     const std::weak_ptr<Writer> writer(stream);
     {
       const std::lock_guard lock(stream->mutex_);  // there may be news before the talk is here
       stream->talk_ = make([&scribe, writer] { scribe.note(writer); });
     }
+    stream->self_ = stream;  // not before there is a talk: a stream without one is never done
     stream->StartRead(&stream->incoming_);
     scribe.note(writer);  // the server may be the one to speak first
     return stream.get();

@@ -15,6 +15,7 @@ constexpr std::array kTexts{
     ReasonText{"address_limit", "too many connections of its address have not shown who they are"},
     ReasonText{"stranger_limit", "too many connections have not shown who they are"},
     ReasonText{"connection_limit", "too many connections"},
+    ReasonText{"certificate_limit", "too many connections of its certificate"},
     ReasonText{"closed", "nobody is let in any more"},
     ReasonText{"descriptors", "no descriptor is left (see ulimit -n)"},
     ReasonText{"older_tls", "it does not offer TLS 1.3"},

@@ -17,6 +17,7 @@ enum class Turned {
   address_limit,
   stranger_limit,
   connection_limit,
+  certificate_limit,
   closed,
   descriptors,
   older_tls,

@@ -16,6 +16,7 @@
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
 #include "feroma/net/certificates.h"
+#include "feroma/net/codec.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/store/round_log.h"
 #include "net/coordinator.h"
@@ -189,7 +190,9 @@ class Check {
     const Rng rng(static_cast<std::uint64_t>(experiment.scenario.seed));
     const ParametersPtr initial = share(initialise(model, rng.derive("init")));
     model_bytes_ = initial->shared_layout()->size * sizeof(float);
-    rounds_ = experiment.scenario.rounds + net::first_algorithm(plan_, model, initial, rng)->extra_rounds();
+    const std::unique_ptr<Algorithm> algorithm = net::first_algorithm(plan_, model, initial, rng);
+    rounds_ = experiment.scenario.rounds + algorithm->extra_rounds();
+    const ModelsInMessage most = algorithm->most_models(clients());
     require(plan_.server.min_clients <= experiment.scenario.clients, ErrorCode::invalid_config,
             "server.min_clients must be at most scenario.clients, {}, got {}: no round would begin",
             experiment.scenario.clients, plan_.server.min_clients);
@@ -198,8 +201,9 @@ class Check {
           "training.standardise holds for clients that play a part of a scenario; others train on their values as they "
           "are");
     }
-    ok("algorithm", "{} with {} of {} bytes, {} clients, {} rounds", planned.label, experiment.training.model,
-       model_bytes_, clients(), rounds_);
+    ok("algorithm", "{} with {} of {} bytes, {} clients, {} rounds; up to {} bytes to a client at once, {} from it",
+       planned.label, experiment.training.model, model_bytes_, clients(), rounds_,
+       largest_task(most.task, initial->layout()), largest_answer(most.answer, initial->layout()));
   }
 
   void check_plain_text() {

@@ -46,6 +46,14 @@ Assignment make_assignment(Round round, int phase, Bytes bytes) {
   return assignment;
 }
 
+Origin Origin::of(const v1::Hello& hello) {
+  return hello.process().size() == kSessionSize ? Origin{hello.process(), hello.attempt()} : Origin{};
+}
+
+bool Origin::follows(const Origin& other) const {
+  return !process.empty() && process == other.process && attempt > other.attempt;
+}
+
 TransferPace TransferPace::of(const ServerOptions& options) {
   const std::chrono::duration<double> base(options.transfer_seconds * options.clock);
   return {std::chrono::duration_cast<Clock::duration>(base), options.bytes_per_second / options.clock};
@@ -356,9 +364,15 @@ std::optional<ClientId> Session::client() const {
   return client_;
 }
 
-void Session::identify(ClientId client) {
+void Session::identify(ClientId client, Origin origin) {
   const std::lock_guard lock(mutex_);
   client_ = client;
+  origin_ = std::move(origin);
+}
+
+Origin Session::origin() const {
+  const std::lock_guard lock(mutex_);
+  return origin_;
 }
 
 }  // namespace feroma::net

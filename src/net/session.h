@@ -22,7 +22,7 @@ inline constexpr std::size_t kPieceSize = std::size_t{128} << 10;
 /// Bytes of one frame, at most: a piece and what is around it, or a welcome with its config.
 inline constexpr int kLargestFrame = static_cast<int>(kPieceSize) + (64 << 10);
 inline constexpr std::uint32_t kProtocol = 1;
-/// Bytes of a session's name.
+/// Bytes of a session's name, and of a process's.
 inline constexpr std::size_t kSessionSize = 16;
 /// The phases of a visit: a visitor is asked to describe its data, and is made an offer.
 inline constexpr int kQuestionPhase = -1;
@@ -61,6 +61,17 @@ struct Peer {
   std::optional<ClientId> id;  ///< by certificate; absent where the server does without
   std::string name;
   std::string fingerprint = {};  ///< of the certificate
+};
+
+/// Which connection of which process of a client; nothing where it did not say.
+struct Origin {
+  std::string process = {};
+  std::uint64_t attempt = 0;
+
+  /// What a client says of itself; a name of another size than ours says nothing.
+  [[nodiscard]] static Origin of(const v1::Hello& hello);
+  /// Whether both are the same process's, and this one is the newer.
+  [[nodiscard]] bool follows(const Origin& other) const;
 };
 
 /// What a peer is refused with: the stream ends with these.
@@ -145,7 +156,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] const Peer& peer() const { return peer_; }
   /// Who the client is; set when it was greeted.
   [[nodiscard]] std::optional<ClientId> client() const;
-  void identify(ClientId client);
+  void identify(ClientId client, Origin origin = {});
+  [[nodiscard]] Origin origin() const;
 
  private:
   struct Outgoing {
@@ -180,6 +192,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::optional<ClientId> client_;
+  Origin origin_;
   bool greeted_ = false;
   bool closing_ = false;
   bool aborted_ = false;

@@ -80,12 +80,46 @@ Assignment VisitorDesk::serve(const Session& session, const Delivery& delivery) 
     refuse(v1::MALFORMED, error);
   }
   try {
-    const Offer offer = offer_to_visitor(*visitor.algorithm, told, visitor.wish);
+    const Offer offer =
+        rationed(session.peer().fingerprint, visitor.round, offer_to_visitor(*visitor.algorithm, told, visitor.wish));
     return make_assignment(visitor.round, kOfferPhase, encode_message(to_message(offer), *layout_));
   } catch (const Error& error) {
     // What is wrong with the description is the visitor's; that there is no model for it is the method's.
     refuse(error.code() == ErrorCode::invalid_data ? v1::UNBELIEVABLE : v1::UNAVAILABLE, error);
   }
+}
+
+Offer VisitorDesk::rationed(const std::string& certificate, Round round, Offer offer) {
+  if (certificate.empty() || offer.sources.empty()) {
+    return offer;  // nobody can be told from others without certificates; what has no sources is no single client's
+  }
+  const auto most = static_cast<std::size_t>(std::max(candidates_, 1));
+  const std::lock_guard lock(mutex_);
+  if (round > given_round_) {
+    given_.clear();
+    given_round_ = round;
+  }
+  std::set<ModelSource>& given = given_[certificate];
+  Offer rest{offer.choice, {}, std::move(offer.weights)};
+  for (std::size_t i = 0; i < offer.models.size(); ++i) {
+    const ModelShares& shares = offer.sources[i];
+    if (shares.size() == 1) {
+      const ModelSource& source = shares.begin()->first;
+      if (given.size() >= most && !given.contains(source)) {
+        continue;
+      }
+      given.insert(source);
+    }
+    rest.models.push_back(std::move(offer.models[i]));
+    rest.sources.push_back(std::move(offer.sources[i]));
+  }
+  const bool is_whole = rest.models.size() == offer.models.size();
+  if (rest.models.empty() || (rest.choice == Choice::as_offered && !is_whole)) {
+    throw Refusal{v1::UNAVAILABLE, fmt::format("this certificate has had {} models of single clients of round {}; more "
+                                               "come with the next round",
+                                               given.size(), round)};
+  }
+  return rest;
 }
 
 void VisitorDesk::left(const Session& session) {

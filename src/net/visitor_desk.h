@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "feroma/algorithms/algorithm.h"
 #include "net/session.h"
@@ -15,7 +16,8 @@ class VisitorDesk {
  public:
   using Committed = std::function<std::shared_ptr<const Algorithm>()>;
 
-  /// Visitors choose among `candidates` models at most.
+  /// Visitors choose among `candidates` models at most. So many models of single clients, or one where that is 0, a
+  /// certificate gets of a finished round, however often it comes: any profile can be claimed.
   VisitorDesk(std::shared_ptr<const ParamLayout> layout, Committed committed, int candidates)
       : layout_(std::move(layout)), committed_(std::move(committed)), candidates_(candidates) {}
 
@@ -36,6 +38,8 @@ class VisitorDesk {
     std::uint64_t largest = 0;  ///< bytes of its answer
   };
 
+  /// What of an offer a certificate may have; a refusal where nothing is left.
+  [[nodiscard]] Offer rationed(const std::string& certificate, Round round, Offer offer);
   /// Needs the lock.
   [[nodiscard]] std::map<const Session*, Visitor>::iterator asked(const Session& session, const v1::Answer& head);
 
@@ -44,6 +48,8 @@ class VisitorDesk {
   const int candidates_;
   std::mutex mutex_;
   std::map<const Session*, Visitor> visitors_;  ///< asked, not yet served
+  Round given_round_ = 0;
+  std::map<std::string, std::set<ModelSource>> given_;  ///< models of single clients, by certificate, of that round
 };
 
 }  // namespace feroma::net

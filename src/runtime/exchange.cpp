@@ -1,5 +1,6 @@
 #include "feroma/runtime/exchange.h"
 
+#include "algorithms/norm_limit.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
@@ -24,10 +25,32 @@ void refuse_unbelievable(const Algorithm& algorithm, Round round, int phase, Cli
   }
 }
 
+/// Answers that cannot be believed beside the others'.
+std::map<ClientId, std::string> refusals_of(const Algorithm& algorithm, Round round, int phase,
+                                            const std::map<ClientId, Message>& answers, const std::string& label,
+                                            double update_limit) {
+  std::map<ClientId, std::string> refused = algorithm.refusals(round, phase, answers);
+  if (update_limit <= 0) {
+    return refused;
+  }
+  std::vector<Update> updates;
+  for (const auto& [client, answer] : answers) {
+    if (!answer.has("model")) {
+      continue;
+    }
+    const Message sent = algorithm.downlink(round, phase, client);
+    if (sent.has("model") && sent.model("model")->size() == answer.model("model")->size()) {
+      updates.push_back({client, sent.model("model"), answer.model("model")});
+    }
+  }
+  refused.merge(refuse_absurd_updates(label, update_limit, updates));
+  return refused;
+}
+
 }  // namespace
 
 Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, std::vector<ClientId> participants,
-                          const std::string& label) {
+                          const std::string& label, double update_limit) {
   Exchanged total;
   std::string reason;
   const auto drop = [&](ClientId client, const std::string& why) {
@@ -60,7 +83,7 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
         drop(client, std::get<ClientDropped>(outcome.answer).reason);
       }
     }
-    for (const auto& [client, why] : algorithm.refusals(round, phase, answers)) {
+    for (const auto& [client, why] : refusals_of(algorithm, round, phase, answers, label, update_limit)) {
       pool.refused_beside_others();
       drop(client, why);
       answers.erase(client);

@@ -100,6 +100,22 @@ TEST_F(ServerTest, ALiarGainsNothingFromExamplesItDoesNotHave) {
   EXPECT_FLOAT_EQ(sent_to(3, 0), 3) << "among so few a client is safe only with its own";
 }
 
+// One client's latent_max would make the cube so large that all samples look alike in it, for everybody and for good.
+TEST_F(ServerTest, RefusesExtremesThatWouldDecideForAll) {
+  options.projection = Projection::pca_cube;
+  start();
+  const auto with_latent_max = [](float value) {
+    Message message = trained(1);
+    message.values["latent_max"] = Floats{value};
+    return message;
+  };
+  const std::map<ClientId, Message> answers{
+      {ClientId{0}, with_latent_max(2)}, {ClientId{1}, with_latent_max(3)}, {ClientId{2}, with_latent_max(1e17F)}};
+  const auto refused = algorithm->refusals(1, 0, answers);
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_NE(refused.at(ClientId{2}).find("client 2's latent_max"), std::string::npos) << refused.at(ClientId{2});
+}
+
 // Updates are measured from what each was sent: the mixture of its own distribution, in the warm-up the global model.
 TEST_F(ServerTest, RefusesUpdatesBeyondTheLimit) {
   options.counts = Counts::none;

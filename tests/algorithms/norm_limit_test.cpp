@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <vector>
 
 #include "feroma/models/spec.h"
 #include "tests/toy_engine.h"
@@ -53,6 +54,36 @@ TEST(RefuseLongUpdates, SaysNothingWhereMostClientsChangedNothing) {
 TEST(RefuseLongUpdates, SeesHugeModelsThatAreFinite) {
   const auto refused = refuse_long_updates(3, answers({1, 1, std::numeric_limits<float>::max()}), nothing);
   EXPECT_TRUE(refused.contains(ClientId{2}));
+}
+
+std::vector<Update> updates(float sent, std::initializer_list<float> answered) {
+  std::vector<Update> all;
+  for (const float value : answered) {
+    all.push_back({ClientId{static_cast<std::uint32_t>(all.size())}, filled(sent), filled(value)});
+  }
+  return all;
+}
+
+TEST(RefuseAbsurdUpdates, NamesThoseFarBeyondTheOthersAndTheirModel) {
+  const auto refused = refuse_absurd_updates("fedavg", 10, updates(5, {6, 4, 7, 9e17F}));
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused.at(ClientId{3}).find("[fedavg] client 3's update must be at most 10 times as long"), 0U);
+}
+
+TEST(RefuseAbsurdUpdates, LetsClientsGoWhoseDataChanged) {
+  // 40 times the median, and still no further than the model is long: the others hardly move any more.
+  EXPECT_TRUE(refuse_absurd_updates("fedavg", 10, updates(5, {5.1F, 5.1F, 4.9F, 9})).empty());
+  EXPECT_EQ(refuse_absurd_updates("fedavg", 10, updates(5, {5.1F, 5.1F, 4.9F, 11})).size(), 1U);
+  EXPECT_TRUE(refuse_absurd_updates("fedavg", 10, updates(5, {6, 6, 6, 14})).empty()) << "nine times the median";
+  EXPECT_TRUE(refuse_absurd_updates("fedavg", 10, {}).empty());
+}
+
+TEST(RefuseFarNumbers, NamesWhoWouldDecideForAll) {
+  const auto refused = refuse_far_numbers("bounds", 100, {{ClientId{0}, 1.0}, {ClientId{1}, 2.0}, {ClientId{2}, 1e30}});
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused.at(ClientId{2}).find("[feroma] client 2's bounds must be at most 100 times as large"), 0U);
+  EXPECT_TRUE(refuse_far_numbers("bounds", 100, {{ClientId{0}, 1.0}, {ClientId{1}, 1.0}, {ClientId{2}, 99.0}}).empty());
+  EXPECT_TRUE(refuse_far_numbers("bounds", 100, {{ClientId{0}, 0.0}, {ClientId{1}, 0.0}, {ClientId{2}, 5.0}}).empty());
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ constexpr std::uint32_t kLiars = 4;  ///< the first ones
 constexpr const char* kAlgorithm =
     "name = 'feroma'\nwarmup_rounds = 2\nprofile.dimensions = 6\nmapping.norm_limit = 5.0";
 
+/// The name in the first line, for a folder.
+std::string method_of(const std::string& algorithm) { return algorithm.substr(8, algorithm.find('\'', 8) - 8); }
+
 /// Makes a lie of what was sent and what was trained.
 using Lie = std::function<float(float sent, float trained)>;
 
@@ -59,14 +62,15 @@ class Malicious : public TinyFederation {
   }
 
   /// What honest clients get without the others.
-  double usual() {
-    FederationPlan without = plan(kClients, kRounds, kAlgorithm, "without");
+  double usual(const std::string& algorithm = kAlgorithm) {
+    FederationPlan without = plan(kClients, kRounds, algorithm, "without " + method_of(algorithm));
     without.server.min_clients = kClients - kLiars;
     return honest_accuracy(play(without, first(kClients, kLiars)));
   }
 
-  void expect_harmless(const std::string& name, const Lie& lie, double usual) {
-    FederationPlan todo = plan(kClients, kRounds, kAlgorithm, name);
+  void expect_harmless(const std::string& name, const Lie& lie, double usual,
+                       const std::string& algorithm = kAlgorithm) {
+    FederationPlan todo = plan(kClients, kRounds, algorithm, name);
     const auto layout = make_layout(todo.experiment.model(todo.input, todo.classes));
     std::size_t refused = 0;
     todo.round_finished = [&](const RoundRecord& record, int) { refused += record.dropped.size(); };
@@ -91,6 +95,18 @@ TEST_F(Malicious, ModelsThatNoTrainingGivesDoNoHarm) {
   EXPECT_GT(without, 60) << "nothing was learned";
   for (const auto& [name, lie] : lies()) {
     expect_harmless(name, lie, without);
+  }
+}
+
+// Finite, and small enough to be added up: without a limit they would be everybody's next model, and the last one.
+TEST_F(Malicious, NobodyEndsAFederationOfDefaults) {
+  const Lie huge = [](float, float) { return 9e17F; };
+  const Lie flipped = [](float sent, float trained) { return sent - 1e6F * (trained - sent); };
+  for (const std::string algorithm :
+       {"name = 'fedavg'", "name = 'feroma'\nwarmup_rounds = 2\nprofile.dimensions = 6"}) {
+    const double without = usual(algorithm);
+    expect_harmless("huge " + method_of(algorithm), huge, without, algorithm);
+    expect_harmless("flipped " + method_of(algorithm), flipped, without, algorithm);
   }
 }
 

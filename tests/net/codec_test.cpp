@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "feroma/core/rng.h"
+#include "feroma/models/archive.h"
 #include "feroma/models/spec.h"
 #include "tests/core/expect_error.h"
 
@@ -62,6 +63,23 @@ TEST(Codec, CutAndFlippedMessagesAreRefusedOrRead) {
     }
     (void)read(changed);
   }
+}
+
+// Ten bytes of a value are a hundred in memory: how many there are is checked before any is read.
+TEST(Codec, MessagesOfTooManyValuesAreRefused) {
+  const ParametersPtr own = model(3);
+  Message message;
+  const auto with_values = [&](std::uint64_t count) {
+    while (message.values.size() < count) {
+      message.values[std::to_string(message.values.size())] = Floats();
+    }
+    return encode_message(message, own->layout());
+  };
+  EXPECT_EQ(decode_message(with_values(kMostValues), own->shared_layout(), "test").values.size(), kMostValues);
+  const Bytes more = with_values(kMostValues + 1);
+  EXPECT_TRUE(
+      holds(error_of(ErrorCode::invalid_data, [&] { (void)decode_message(more, own->shared_layout(), "client 5"); }),
+            "client 5: a message must have at most 16384 values, got 16385"));
 }
 
 }  // namespace

@@ -67,6 +67,34 @@ TEST_F(Door, ConnectionsInAllAreLimited) {
   EXPECT_TRUE(eventually([&] { return refused("connection_limit") == 1; }));
 }
 
+// Whoever has one key could otherwise take every place that there is.
+TEST_F(Door, ConnectionsOfOneCertificateAreFew) {
+  limits.strangers_per_address = 100;
+  limits.per_certificate = 3;
+  open(/*tls=*/false);
+  std::vector<RawConnection> clients;
+  const auto comes = [&](const std::string& certificate) {
+    const std::size_t before = let_in();
+    clients.emplace_back(port());
+    EXPECT_TRUE(eventually([&] { return let_in() == before + 1; }));
+    return door->authenticated(clients.back().name(), certificate);
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(comes("a"));
+  }
+  EXPECT_TRUE(door->authenticated(clients.back().name(), "a")) << "another stream of a connection that is inside";
+  EXPECT_FALSE(comes("a"));
+  EXPECT_EQ(door->counts().strangers, 1U) << "it has no more time than a stranger";
+  EXPECT_TRUE(comes("b")) << "others are not touched";
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(comes("")) << "without certificates nobody is the same";
+  }
+  end_all();
+  clients.clear();
+  ASSERT_TRUE(eventually([&] { return door->counts().open == 0; }));
+  EXPECT_TRUE(comes("a")) << "there is room again";
+}
+
 TEST_F(Door, LimitsMustBeAboveZero) {
   limits.strangers = 0;
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { open(); }), "limits on connections"));

@@ -77,6 +77,18 @@ TEST_F(FlowerOverGrpc, PlainTextIsForLoopbackOnly) {
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { work(client); }), "loopback only"));
 }
 
+// It would send its model and its counts as if nothing had been asked for.
+TEST_F(FlowerOverGrpc, AClientThatAsksForPrivacyJoinsNone) {
+  FlowerClientPlan client = client_plan(plan(experiment("name = 'fedavg'")).experiment, 0, 1);
+  stop = true;
+  EXPECT_TRUE(holds(error_of(ErrorCode::interrupted, [&] { work(client); }), "told to stop"));
+  for (const PrivacyMode mode : {PrivacyMode::paper, PrivacyMode::pure, PrivacyMode::gaussian}) {
+    client.privacy.mode = mode;
+    EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config, [&] { work(client); }),
+                      "privacy.mode must be off for a client of a Flower server"));
+  }
+}
+
 /// A peer that does nothing by itself.
 class RawPeer {
  public:

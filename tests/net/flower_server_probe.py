@@ -106,6 +106,11 @@ def run(feroma, folder):
     np.save(data / "y.npy", labels)
     (data / "dataset.toml").write_text(DATASET)
     (folder / "client.toml").write_text(CONFIG)
+    private = subprocess.run([feroma, "client", folder / "client.toml", "--data", data, "--state", folder / "private",
+                              "--set", "privacy.mode=paper", "--flower", "127.0.0.1:1"],
+                             capture_output=True, text=True, timeout=60)
+    expect(private.returncode == 2 and "privacy.mode must be off" in private.stderr,
+           f"a client that asks for privacy: {private.returncode}, {private.stderr}")
     server = Server()
     client = subprocess.Popen([feroma, "client", folder / "client.toml", "--data", data, "--client", "3", "--state",
                                folder / "state", "--flower", f"127.0.0.1:{server.port}"])

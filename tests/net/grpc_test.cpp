@@ -1,12 +1,18 @@
 // A server and its clients in one process, with a network between them.
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
+#include <functional>
+#include <new>
+#include <optional>
+
 #include "feroma/net/certificates.h"
 #include "feroma/net/client.h"
 #include "feroma/net/server.h"
 #include "feroma/net/visit.h"
 #include "feroma/v1/federation.grpc.pb.h"
 #include "net/grpc_link.h"
+#include "net/message_stream.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
 
@@ -66,6 +72,41 @@ TEST_F(OverGrpc, WhoIsNotOnTheListStaysOut) {
   write_file_atomically(client_list_file(folder / "certs"), std::string_view("# nobody\n"));
   const std::string unknown = testing::error_of(ErrorCode::unsupported, [&] { work(0, server.port()); });
   EXPECT_TRUE(testing::holds(unknown, "is not on the list"));
+}
+
+/// Somebody for whom no memory is left.
+struct Nobody {
+  static bool aborted() {
+    asked = true;
+    return false;
+  }
+  static bool closing() { return false; }
+  static std::optional<v1::ServerFrame> next() { return std::nullopt; }
+  static void wrote() {}
+  static void receive(const v1::ClientFrame&) {}
+  static void receive_unreadable() {}
+  static void receive_failed(const std::exception&) {}
+  static void disconnected() {}
+
+  static inline std::atomic<bool> asked = false;
+};
+
+// It would keep itself until it is done, and a stream that was never begun never is.
+TEST(MessageStream, WithoutATalkIsGone) {
+  using Stream = MessageStream<Nobody, v1::ClientFrame>;
+  grpc::CallbackServerContext context;
+  std::function<void()> news;
+  {
+    Scribe scribe;
+    EXPECT_THROW(Stream::open(scribe, context,
+                              [&](std::function<void()> wake) -> std::shared_ptr<Nobody> {
+                                news = std::move(wake);
+                                throw std::bad_alloc();
+                              }),
+                 std::bad_alloc);
+    news();  // the scribe finds nobody whom it could have write
+  }
+  EXPECT_FALSE(Nobody::asked);
 }
 
 // Whoever is let in could otherwise open any number of them without saying hello on one.

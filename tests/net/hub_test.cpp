@@ -124,6 +124,78 @@ TEST_F(HubTest, WhoComesTwiceIsCountedAndWritten) {
       << ::testing::PrintToString(lines.with(""));
 }
 
+/// A connection of a process, as its hello says.
+class Connection {
+ public:
+  Connection(Hub& hub, const std::string& process, std::uint64_t attempt)
+      : pipe_(hub, {"pipe", ClientId{2}, ""}), outbox_(pipe_) {
+    v1::Hello hello;
+    hello.set_protocol(kProtocol);
+    hello.set_process(process);
+    hello.set_attempt(attempt);
+    EXPECT_TRUE(std::holds_alternative<v1::Welcome>(introduce(hello, pipe_, outbox_, session_)));
+  }
+
+  /// The reason for which it was sent away; none where it is heard.
+  v1::Reason fate() {
+    v1::ClientFrame frame;
+    frame.mutable_beat()->set_echo(1);
+    static_cast<void>(outbox_.send(std::move(frame)));
+    v1::ServerFrame answer;
+    EXPECT_TRUE(pipe_.receive(answer));
+    return answer.goodbye().reason();
+  }
+
+ private:
+  Pipe pipe_;
+  Outbox outbox_;
+  std::string session_;
+};
+
+// A client gives a connection up, and the server reads what was said on it after what was said on the next. TWICE ends
+// a process, so the one that is newer must not hear it.
+TEST_F(HubTest, AnOlderConnectionOfAProcessDoesNotDisplaceANewerOne) {
+  const std::string own(kSessionSize, 'a');
+  Connection newer(*hub, own, 2);
+  Connection older(*hub, own, 1);
+  EXPECT_EQ(older.fate(), v1::TWICE);
+  EXPECT_EQ(newer.fate(), v1::REASON_UNSPECIFIED);
+  EXPECT_EQ(hub->present(), std::vector<ClientId>{ClientId{2}});
+  Connection newest(*hub, own, 3);
+  EXPECT_EQ(newer.fate(), v1::TWICE);
+  Connection another(*hub, std::string(kSessionSize, 'b'), 1);
+  EXPECT_EQ(newest.fate(), v1::TWICE) << "of two processes the one that came last stays";
+  EXPECT_EQ(another.fate(), v1::REASON_UNSPECIFIED);
+}
+
+TEST_F(HubTest, OfConnectionsThatSayNothingOfTheirProcessTheLastStays) {
+  for (const std::string& process : {std::string(), std::string("a name of another size")}) {
+    Connection first(*hub, process, 2);
+    Connection second(*hub, process, 1);
+    EXPECT_EQ(first.fate(), v1::TWICE);
+    EXPECT_EQ(second.fate(), v1::REASON_UNSPECIFIED);
+  }
+}
+
+TEST_F(HubTest, AnAnswerIsAsLargeAsTheMethodSays) {
+  const std::uint64_t most = largest_answer(20, initial->layout());
+  const auto reaction_to = [&](std::uint64_t size) {
+    Probe probe(*hub, 0);
+    v1::ClientFrame head;
+    head.mutable_answer()->set_size(size);
+    probe.say(std::move(head));
+    probe.beat();
+    const v1::ServerFrame answer = probe.expect();
+    return answer.goodbye().reason();
+  };
+  EXPECT_EQ(reaction_to(most), v1::TOO_LARGE) << "sixteen models unless it says otherwise";
+  Hub::Job job{"job", "", initial->shared_layout(), true, kClients};
+  job.models_per_answer = 20;
+  hub = std::make_unique<Hub>(job, options, Hub::Past(), stop);
+  EXPECT_EQ(reaction_to(most), v1::REASON_UNSPECIFIED);
+  EXPECT_EQ(reaction_to(most + 1), v1::TOO_LARGE);
+}
+
 TEST_F(HubTest, WhoDoesNotReadIsCountedAndWritten) {
   Probe deaf(*hub, 1);
   Lines lines;
@@ -244,99 +316,6 @@ TEST_F(HubTest, NoAnswerReachesAMethodThatIsGone) {
   v1::Task task;
   task.set_round(1);
   EXPECT_EQ(probe.answer(task, update(1)).reason(), v1::LATE);
-}
-
-// ---- visitors ----
-
-class Visitors : public HubTest {
- protected:
-  /// A hub that serves visitors from a method.
-  void serve(std::function<std::shared_ptr<const Algorithm>()> committed) {
-    Hub::Job job{"job", "", initial->shared_layout(), true, kClients};
-    job.committed = std::move(committed);
-    hub = std::make_unique<Hub>(job, options, Hub::Past{1, {}}, stop);
-  }
-  void serve(const Algorithm& method) {
-    serve([&method] { return std::shared_ptr<const Algorithm>(std::shared_ptr<void>(), &method); });
-  }
-  std::unique_ptr<Pipe> visitor(const std::string& certificate) {
-    auto pipe = std::make_unique<Pipe>(*hub, Peer{"pipe", ClientId{0}, "site-0", certificate});
-    v1::ClientFrame frame;
-    frame.set_counter(1);
-    frame.mutable_hello()->set_protocol(kProtocol);
-    frame.mutable_hello()->mutable_visit();
-    static_cast<void>(pipe->send(frame));
-    return pipe;
-  }
-  /// How a visitor is received: the reason for which it is refused, or none where it is asked; `asked` is the question.
-  static v1::Reason received(Pipe& pipe, v1::ServerFrame* asked = nullptr) {
-    v1::ServerFrame frame;
-    while (pipe.receive(frame) && !frame.has_goodbye() && !frame.has_task()) {
-    }
-    EXPECT_TRUE(frame.has_goodbye() || frame.has_task()) << "the connection was lost";
-    if (asked != nullptr) {
-      *asked = frame;
-    }
-    return frame.goodbye().reason();
-  }
-  /// The reason for which a description is refused, or none; its head alone is sent where it says another size.
-  v1::Reason described(const Bytes& bytes, std::optional<std::uint64_t> size = {}) {
-    const std::unique_ptr<Pipe> pipe = visitor("a");
-    v1::ServerFrame asked;
-    EXPECT_EQ(received(*pipe, &asked), v1::REASON_UNSPECIFIED);
-    std::vector<v1::ClientFrame> frames{Probe::head_of(asked.task(), bytes)};
-    if (size) {
-      frames.front().mutable_answer()->set_size(*size);
-    } else {
-      for (v1::ClientFrame& piece : Probe::pieces_of(bytes)) {
-        frames.push_back(std::move(piece));
-      }
-    }
-    frames.emplace_back().mutable_beat()->set_echo(1);  // answered where the connection goes on
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      frames[i].set_session(asked.session());
-      frames[i].set_counter(2 + i);
-      static_cast<void>(pipe->send(frames[i]));
-    }
-    v1::ServerFrame answer;
-    while (pipe->receive(answer) && !answer.has_goodbye() && !answer.has_beat()) {
-    }
-    EXPECT_TRUE(answer.has_goodbye() || answer.has_beat()) << "the connection was lost";
-    return answer.goodbye().reason();
-  }
-};
-
-TEST_F(Visitors, OfOneCertificateAreFewAtATime) {
-  serve(*algorithm);
-  std::vector<std::unique_ptr<Pipe>> inside;
-  for (int i = 0; i < 4; ++i) {
-    inside.push_back(visitor("a"));
-    EXPECT_EQ(received(*inside.back()), v1::REASON_UNSPECIFIED);
-  }
-  EXPECT_EQ(received(*visitor("a")), v1::TWICE);
-  EXPECT_EQ(received(*visitor("b")), v1::REASON_UNSPECIFIED) << "others are not touched";
-  EXPECT_EQ(counted(v1::TWICE), 1U);
-  inside.pop_back();
-  EXPECT_EQ(received(*visitor("a")), v1::REASON_UNSPECIFIED) << "a visit that is over counts no more";
-}
-
-// FedAvg asks nothing of them, so that all they have to say is an empty message.
-TEST_F(Visitors, DescribeTheirDataInFewBytes) {
-  serve(*algorithm);
-  constexpr std::uint64_t kMost = std::uint64_t{64} << 10;
-  EXPECT_EQ(described(encode_message({}, initial->layout())), v1::REASON_UNSPECIFIED);
-  EXPECT_EQ(described({}, kMost), v1::REASON_UNSPECIFIED);
-  EXPECT_EQ(described({}, kMost + 1), v1::TOO_LARGE);
-}
-
-// Neither is the visitor's fault, so neither may look like an attack.
-TEST_F(Visitors, OfAServerThatHasNothingForThemAreToldSo) {
-  serve([]() -> std::shared_ptr<const Algorithm> { fail(ErrorCode::io, "models/x: cannot read: disk on fire"); });
-  EXPECT_EQ(received(*visitor("a")), v1::UNAVAILABLE);
-  const OutOfMemory without_models;
-  serve(without_models);
-  EXPECT_EQ(described(encode_message({}, initial->layout())), v1::UNAVAILABLE) << "it has no model for visitors";
-  EXPECT_EQ(counted(v1::MALFORMED) + counted(v1::UNBELIEVABLE), 0U);
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ class Identity : public ::testing::Test {
   void listen(bool secure = true, const std::string& address = "127.0.0.1:0") {
     server = std::make_unique<GrpcServer>(*hub, address, secure ? certs() : fs::path(), limits);
   }
+  [[nodiscard]] fs::path folder() const { return folder_.path(); }
   [[nodiscard]] fs::path certs() const { return folder_ / "certs"; }
   [[nodiscard]] fs::path authority() const { return authority_files(certs()).certificate; }
   [[nodiscard]] Papers good() const { return papers_of(authority(), client_files(certs(), "good")); }

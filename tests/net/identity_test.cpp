@@ -73,6 +73,24 @@ TEST_F(Identity, OfTheServerIsCheckedByItsAuthority) {
   expect_one_line("it left");
 }
 
+// ---- how often ----
+
+TEST_F(Identity, OfOneCertificateIsInsideAFewTimes) {
+  limits.per_certificate = 1;
+  listen();
+  std::string second;
+  bool is_inside = false;
+  while_inside = [&] {
+    if (!std::exchange(is_inside, true)) {
+      second = knock(tls(good()));
+    }
+  };
+  EXPECT_EQ(knock(tls(good())), "welcome");
+  EXPECT_EQ(second, "too many connections of one certificate");
+  EXPECT_EQ(server->door().counts().refused.at("certificate_limit"), 1U);
+  expect_one_line("too many connections of its certificate");
+}
+
 // ---- the list ----
 
 TEST_F(Identity, ThatWasRevokedIsRefused) {
@@ -132,6 +150,39 @@ TEST_F(Identity, ThatIsRevokedInAListThatCouldNotBeReadIsSentAwayLater) {
   ASSERT_EQ(written.size(), 2U) << ::testing::PrintToString(written);
   EXPECT_NE(written.front().find("a line must be ID NAME FINGERPRINT"), std::string::npos) << written.front();
   EXPECT_NE(written.back().find("good is sent away: its certificate was revoked"), std::string::npos);
+}
+
+// Half a list may be all that is written so far, and a list that is not there says nothing of anybody.
+TEST_F(Identity, ThatIsTakenOffTheListIsSentAwayOnceNobodyWritesIt) {
+  listen();
+  const std::shared_ptr<Session> flower = hub->connect(Peer{"flower", std::nullopt, "flower"}, [] {});
+  while_inside = [this] {
+    EXPECT_TRUE(eventually([this] { return hub->present().size() == 1; }));
+    server->enforce_list();
+    const fs::path list = client_list_file(certs());
+    write_file_atomically(list, std::string_view("# nobody yet\n"));
+    server->enforce_list();
+    server->enforce_list();
+    EXPECT_EQ(hub->present().size(), 1U) << "somebody may still be writing it";
+    fs::rename(list, folder() / "elsewhere");
+    std::this_thread::sleep_for(std::chrono::milliseconds(3100));
+    server->enforce_list();
+    server->enforce_list();
+    EXPECT_EQ(hub->present().size(), 1U) << "nobody is shut out by a list that is not there";
+    fs::rename(folder() / "elsewhere", list);
+    EXPECT_TRUE(eventually([this] {
+      server->enforce_list();
+      return hub->present().empty();
+    }));
+  };
+  EXPECT_EQ(knock(tls(good())), "welcome");
+  const std::vector<std::string> written = lines();
+  ASSERT_EQ(written.size(), 2U) << ::testing::PrintToString(written);
+  EXPECT_NE(written.front().find("cannot look at this list"), std::string::npos) << written.front();
+  EXPECT_NE(written.back().find("good is sent away: its certificate is not on the list any more"), std::string::npos);
+  EXPECT_EQ(hub->traffic().verdicts[v1::UNKNOWN_CLIENT], 1U);
+  EXPECT_FALSE(flower->has_its_end()) << "who has no certificate is on no list";
+  flower->disconnected();
 }
 
 TEST_F(Identity, ThatIsRefusedManyTimesIsOneLineASecond) {

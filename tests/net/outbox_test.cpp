@@ -3,7 +3,10 @@
 
 #include <thread>
 
+#include "feroma/core/error.h"
+#include "net/agent.h"
 #include "net/watchdog.h"
+#include "tests/core/temp_folder.h"
 
 namespace feroma::net::test {
 namespace {
@@ -36,6 +39,47 @@ class SlowLink final : public ServerLink {
   std::vector<v1::ClientFrame::KindCase> kinds_;
   bool numbered_ = true;
 };
+
+/// A server that takes a hello and hangs up.
+class HangingUp final : public ServerLink {
+ public:
+  bool send(const v1::ClientFrame& frame) override {
+    hello = frame.hello();
+    return true;
+  }
+  bool receive(v1::ServerFrame&) override { return false; }
+  void cancel() override {}
+
+  v1::Hello hello;
+};
+
+/// Nobody gets as far as to ask for them.
+class NoData final : public ClientData {
+ public:
+  [[nodiscard]] SampleShape shape() const override { return {1, 3, 3}; }
+  [[nodiscard]] int classes() const override { return 3; }
+  [[nodiscard]] bool multi_label() const override { return false; }
+  [[nodiscard]] ClientShard shard(Round) override { fail(ErrorCode::internal, "no data"); }
+  [[nodiscard]] View train_of_window(int) override { fail(ErrorCode::internal, "no data"); }
+};
+
+// By this a server knows which connection of a process is the newer one, in whatever order it reads them.
+TEST(Hello, NumbersTheConnectionsOfAProcess) {
+  const testing::TempFolder folder;
+  const std::atomic<bool> stop = false;
+  NoData data;
+  HangingUp link;
+  Agent agent({folder / "a"}, data, stop);
+  EXPECT_GT(agent.serve(link).retry_seconds, 0);
+  const v1::Hello first = link.hello;
+  EXPECT_GT(agent.serve(link).retry_seconds, 0);
+  EXPECT_EQ(first.process().size(), kSessionSize);
+  EXPECT_EQ(link.hello.process(), first.process());
+  EXPECT_GT(link.hello.attempt(), first.attempt());
+  Agent another({folder / "b"}, data, stop);
+  EXPECT_GT(another.serve(link).retry_seconds, 0);
+  EXPECT_NE(link.hello.process(), first.process());
+}
 
 v1::ClientFrame beat() {
   v1::ClientFrame frame;

@@ -1,6 +1,7 @@
 #include "feroma/net/server_check.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -133,6 +134,31 @@ TEST_F(ServerCheck, PrintsOneLineEachAndAdviceBelow) {
 }
 
 // ---- algorithm ----
+
+/// The line about the algorithm, which must be ok.
+std::string about_algorithm(const std::vector<CheckLine>& lines) {
+  EXPECT_EQ(name_of(lines.front().verdict), "ok") << lines.front().text;
+  EXPECT_EQ(lines.front().subject, "algorithm");
+  return lines.front().text;
+}
+
+// LeNet-5 for coloured pictures of 28 x 28: 16 models fit into every answer, a method may need more.
+TEST_F(ServerCheck, SaysHowLargeMessagesMayBe) {
+  const std::uint64_t model = initialise(make_model("lenet5", {3, 28, 28}, 10), Rng(1)).layout().size * sizeof(float);
+  const auto sizes = [&](std::uint64_t task, std::uint64_t answer) {
+    return fmt::format("up to {} bytes to a client at once, {} from it", (1U << 20) + task * model,
+                       (64U << 10) + answer * model);
+  };
+  EXPECT_TRUE(holds(about_algorithm(check(plan())), sizes(256, 16)));
+  EXPECT_TRUE(holds(about_algorithm(check(plan({}, "name = 'fedem'\ncomponents = 64\n"))), sizes(256, 66)));
+  EXPECT_TRUE(holds(about_algorithm(check(plan({}, "name = 'fedrc'\ncomponents = 20\n"))), sizes(256, 22)));
+  EXPECT_TRUE(holds(about_algorithm(check(plan({}, "name = 'feddrift'\npool = 300\n"))), sizes(300, 300)));
+}
+
+TEST_F(ServerCheck, AnAlgorithmWithMoreModelsThanCanTravel) {
+  const std::vector<CheckLine> lines = check(plan({}, "name = 'feddrift'\npool = 10000\n"));
+  EXPECT_TRUE(holds(problem(lines, "algorithm"), "may send 10000 models in one message with 3 clients, at most 8192"));
+}
 
 TEST_F(ServerCheck, AnAlgorithmThatCannotKeepTheBudget) {
   FederationPlan what = plan({"privacy.mode=\"gaussian\""});

@@ -15,8 +15,9 @@ namespace {
 class Visiting : public FederationTest {
  protected:
   /// A server that has finished its rounds and is still there.
-  void serve(const Experiment& what) {
+  void serve(const Experiment& what, int candidates = 3) {
     todo = plan(what);
+    todo.server.candidates = candidates;
     coordinator = std::make_unique<Coordinator>(todo, stop);
     std::vector<std::jthread> clients;
     for (int id = 0; id < what.scenario.clients; ++id) {
@@ -66,6 +67,27 @@ TEST_F(Visiting, TheServerLimitsTheCandidates) {
   }();
   const auto greedy = std::get<Assigned>(visit({shard.data, &shard.few_labels}, {true, 50}));
   EXPECT_EQ(greedy.candidates, todo.server.candidates);
+}
+
+// Labels or not, nothing but a mixture leaves.
+TEST_F(Visiting, AServerMayOfferNoCandidates) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2"), /*candidates=*/0);
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const auto greedy = std::get<Assigned>(visit({shard.data, &shard.few_labels}, {true, 50}));
+  EXPECT_EQ(greedy.choice, Choice::as_offered);
+  EXPECT_EQ(greedy.candidates, 1);
+  EXPECT_EQ(values_of(greedy.offer), values_of(std::get<Assigned>(visit({shard.data})).offer));
+}
+
+// A cluster may be one client's, and there is no mixture of them.
+TEST_F(Visiting, AServerThatOffersNoCandidatesKeepsItsClusters) {
+  serve(experiment("name = 'ifca'", {"scenario.rounds=1", "scenario.drifts=1"}), /*candidates=*/0);
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  for (const VisitorWish& wish : {VisitorWish{false, 3}, VisitorWish{true, 3}}) {
+    const auto ending = std::get<Ending>(visit({shard.data, wish.few_labels ? &shard.few_labels : nullptr}, wish));
+    EXPECT_EQ(ending.reason, v1::UNAVAILABLE);
+    EXPECT_NE(ending.text.find("cluster models"), std::string::npos) << ending.text;
+  }
 }
 
 TEST_F(Visiting, WhoComesTooEarlyComesAgain) {

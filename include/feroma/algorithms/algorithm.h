@@ -89,6 +89,12 @@ struct ServedModel {
   std::int64_t num_examples = 0;
 };
 
+/// How many models a message holds at most: one to a client, be it a task or an offer, and one from it.
+struct ModelsInMessage {
+  std::uint64_t task = 256;
+  std::uint64_t answer = 16;
+};
+
 /// What a test client exchanges until it has the models that it predicts with, these left out.
 struct TestTraffic {
   std::int64_t bytes_up = 0;
@@ -147,6 +153,8 @@ class Algorithm {
   [[nodiscard]] virtual bool keeps_budget() const;
   /// Whether the method ends with this round, because a client's budget is spent and the options say so.
   [[nodiscard]] virtual bool ends() const;
+  /// What its largest messages hold in a federation of so many clients; over a network larger ones are not read.
+  [[nodiscard]] virtual ModelsInMessage most_models(std::uint64_t clients) const;
   /// Rounds after the scheduled ones, on the last round's data.
   [[nodiscard]] virtual int extra_rounds() const;
   /// A client has lost everything it was sent: what it needs to take part must be sent again. Between rounds.

@@ -30,7 +30,7 @@ class Answer {
   [[nodiscard]] bool has(const std::string& key) const { return message_.has(key); }
   /// A model as large as `like`, of finite values that sums over clients and rounds leave finite.
   const ParametersPtr& model(const std::string& key, const Parameters& like) const;
-  /// Finite numbers, `size` of them.
+  /// Finite numbers, `size` of them, that sums leave finite too.
   const Floats& floats(const std::string& key, std::size_t size) const;
   /// The same with a range.
   const Floats& floats(const std::string& key, std::size_t size, double least, double most = kNoLimit) const;

@@ -33,6 +33,9 @@ class ModelWriter {
   std::unordered_map<ParametersPtr, std::uint32_t> written_;  ///< keeps them alive: an address must not come twice
 };
 
+/// Values of a message, at most: a method has a few, or one for each of its models.
+inline constexpr std::uint64_t kMostValues = 16'384;
+
 /// Reads what ModelWriter wrote; every model must have `layout`'s size and finite or not, exactly the stored bits.
 class ModelReader {
  public:

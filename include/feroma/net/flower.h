@@ -26,6 +26,7 @@ struct FlowerClientPlan {
   std::uint32_t id = 0;                  ///< told to servers that ask
   TrainingOptions training;              ///< the model, and how to train where the server does not say
   std::uint64_t seed = 42;
+  PrivacyOptions privacy = {};  ///< what the client asks for: anything but `off` is refused, no Flower server offers it
   double connect_seconds = 5;
   double first_pause_seconds = 0.5;  ///< between connections; doubles up to the longest
   double longest_pause_seconds = 20;
@@ -33,7 +34,7 @@ struct FlowerClientPlan {
 };
 
 /// Works for a Flower server until it says that it is over; lost connections are made again. Being told to stop is an
-/// `interrupted` error.
+/// `interrupted` error, privacy that cannot be had an `invalid_config` one.
 void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std::atomic<bool>& stop);
 
 }  // namespace feroma

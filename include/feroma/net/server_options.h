@@ -22,6 +22,7 @@ struct ServerOptions {
   double dead_seconds = 60;
   double transfer_seconds = 10;
   double bytes_per_second = 65536;
+  double update_limit = 10;
   int candidates = 3;
   int strangers_per_address = 2;
   int strangers = 64;
@@ -50,6 +51,8 @@ struct ServerOptions {
     visit("dead_seconds", self.dead_seconds, above(0), "silence after which a client is given up");
     visit("transfer_seconds", self.transfer_seconds, above(0), "for any transfer, besides its size");
     visit("bytes_per_second", self.bytes_per_second, above(0), "the slowest transfer that is waited for");
+    visit("update_limit", self.update_limit, at_least(0),
+          "an update so many times as long as the round's median, and longer than the model sent, is refused; 0: none");
     visit("candidates", self.candidates, between(0, 64),
           "models that a client which takes no part in training may choose among; 0: none but its mixture leave");
     visit("strangers_per_address", self.strangers_per_address, at_least(1),
