@@ -7,14 +7,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "interrupt.h"
 
 extern char** environ;
 
@@ -22,6 +28,9 @@ namespace feroma::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A figure takes a second or two; a browser that hangs would keep the report for ever.
+constexpr std::chrono::seconds kDrawingLimit{60};
 
 /// The first of the names under which Chromium is installed, or "".
 std::string browser() {
@@ -58,8 +67,8 @@ class Workplace {
   fs::path path_;
 };
 
-/// Runs a program without output and waits for it; returns its exit status.
-int run_quietly(const std::vector<std::string>& words) {
+/// Starts a program without input and output, as the head of a process group of its own; absent where it cannot be.
+std::optional<pid_t> start_quietly(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) {
     arguments.push_back(const_cast<char*>(word.c_str()));  // posix_spawn does not write to them
@@ -67,14 +76,44 @@ int run_quietly(const std::vector<std::string>& words) {
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
   }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = 0;
-  const int failed = posix_spawn(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  const int failed = posix_spawn(&child, words[0].c_str(), &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  int status = -1;
-  return failed == 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return failed == 0 ? std::optional(child) : std::nullopt;
+}
+
+/// Runs a program and waits for it; returns its exit status, -1 where it has none, or nothing where it took too long.
+/// It is killed then, or when the user asks to stop, with everything that it started.
+std::optional<int> run_quietly(const std::vector<std::string>& words) {
+  // What is typed at the terminal does not reach another process group.
+  const std::atomic<bool>& stop = stop_on_interrupt();
+  const std::optional<pid_t> child = start_quietly(words);
+  if (!child) {
+    return -1;
+  }
+  const auto latest = std::chrono::steady_clock::now() + kDrawingLimit;
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = ::waitpid(*child, &status, WNOHANG)) == 0 && !stop.load() &&
+         std::chrono::steady_clock::now() < latest) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  if (ended != 0) {
+    return ended == *child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  ::kill(-*child, SIGKILL);
+  ::waitpid(*child, &status, 0);
+  require(!stop.load(), ErrorCode::interrupted, "interrupted");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -102,9 +141,11 @@ void screenshot(const std::string& svg, int width, int height, const fs::path& p
     words.emplace_back("--no-sandbox");  // it refuses to run as root with one; the file is our own
   }
   words.push_back("file://" + (folder / "figure.svg").string());
-  const int status = run_quietly(words);
-  require(status == 0 && fs::exists(folder / "figure.png"), ErrorCode::io, "{}: {} could not draw it (status {})",
-          png.string(), words[0], status);
+  const std::optional<int> status = run_quietly(words);
+  require(status.has_value(), ErrorCode::io, "{}: {} did not draw it within {} s, and was killed", png.string(),
+          words[0], kDrawingLimit.count());
+  require(*status == 0 && fs::exists(folder / "figure.png"), ErrorCode::io, "{}: {} could not draw it (status {})",
+          png.string(), words[0], *status);
   write_file_atomically(png, read_file(folder / "figure.png"));
 }
 

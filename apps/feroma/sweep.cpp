@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "feroma/core/error.h"
+#include "feroma/core/log.h"
 #include "feroma/core/options.h"
 #include "interrupt.h"
 #include "log_output.h"
@@ -58,6 +59,11 @@ nlohmann::ordered_json cell_json(const SweepCell& cell, CellState state, const s
   return json;
 }
 
+/// As text; paths and reasons may have bytes that are no UTF-8.
+std::string printable_json(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 /// The cell's line of a table; what follows it is up to the caller.
 std::string cell_line(const SweepCell& cell, CellState state) {
   return fmt::format("{}  {:<11}  {}  [{}]", cell.key, name_of(state), describe(cell), cell.point);
@@ -82,7 +88,7 @@ Forecast forecast(const Sweep& sweep, const SweepArguments& arguments, const std
   Forecast out;
   std::vector<const SweepCell*> todo;
   for (const SweepCell& cell : sweep.cells) {
-    out.records.push_back(look_at_cell(arguments.folder(), cell.key));
+    out.records.push_back(look_at_cell(arguments.folder(), cell));
     if (out.records.back().state == CellState::done) {
       ++out.done;
     } else {
@@ -120,7 +126,7 @@ void print_forecast(const Sweep& sweep, const Forecast& known, const SweepArgume
                                                  : nlohmann::ordered_json(nullptr);
       json["cells"].push_back(std::move(cell));
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", printable_json(json));
     return;
   }
   std::size_t impossible = 0;
@@ -169,7 +175,7 @@ void print_outcomes(const Sweep& sweep, const std::vector<CellOutcome>& outcomes
       cell["folder"] = cell_folder(arguments.folder(), sweep.cells[i].key).string();
       json["cells"].push_back(std::move(cell));
     }
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", printable_json(json));
     return;
   }
   std::size_t without_meaning = 0;
@@ -198,10 +204,15 @@ void sweep(const SweepArguments& arguments) {
   options.jobs = arguments.jobs;
   options.threads = arguments.threads;
   options.observer = display.observer();
+  std::string behind;
+  options.observer.results_behind = [&behind](const std::string& why) { behind = why; };
   display.estimating(sweep.cells.size());
   const std::vector<CellOutcome> outcomes = run_sweep(sweep, options, stop);
   display.clear();
   print_outcomes(sweep, outcomes, arguments);
+  if (!behind.empty()) {  // no failure: it is made of the cells, and they are there
+    log::warning("{}; it is not up to date, but the cells are: the next sweep in the folder makes it anew", behind);
+  }
   std::size_t done = 0;
   std::size_t failed = 0;
   for (const CellOutcome& outcome : outcomes) {

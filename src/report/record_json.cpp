@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "feroma/core/error.h"
+#include "feroma/core/label.h"
 #include "report/result_fields.h"
 
 namespace feroma::detail {
@@ -165,6 +166,8 @@ RoundRecord round_of(const Json& json, const std::string& where) {
 ResultRecord result_of(const Json& json, const std::string& where) {
   ResultRecord record;
   visit_result(record, FieldReader(json, where));
+  require(is_algorithm_label(record.label), ErrorCode::invalid_data, "{}: label must be {}, got {}", where, kLabelRule,
+          json["label"].dump());
   return record;
 }
 

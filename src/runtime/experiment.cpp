@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "feroma/core/label.h"
 #include "feroma/data/catalog.h"
 
 namespace feroma {
@@ -32,10 +33,8 @@ void check_warmup(const AlgorithmPlan& plan, std::size_t index, int rounds, Prob
 }
 
 void check_label(const AlgorithmPlan& plan, Problems& problems) {
-  const bool clean = plan.label.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == std::string::npos;
-  if (!clean || plan.label.starts_with(".") || plan.label.size() > 64) {
-    problems.add("algorithm label must be up to 64 letters, digits, '-', '_' or '.', got \"{}\"", plan.label);
+  if (!is_algorithm_label(plan.label)) {
+    problems.add("algorithm label must be {}, got \"{}\"", kLabelRule, plan.label);
   }
 }
 

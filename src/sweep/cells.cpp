@@ -11,6 +11,7 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "sweep/cell_keys.h"
 #include "sweep/grid.h"
 
 namespace feroma {
@@ -278,10 +279,9 @@ class Expansion {
   }
 
   void add(SweepCell cell) {
-    if (!keys_.insert(cell.key).second) {
-      return;
+    if (keys_.insert(cell)) {
+      cells_.push_back(std::move(cell));
     }
-    cells_.push_back(std::move(cell));
   }
 
   /// Whoever asks for an algorithm that is in no file is told which there are; then all of them are looked at.
@@ -326,7 +326,7 @@ class Expansion {
   std::map<std::string, std::optional<Settings>> files_;
   std::set<std::string> reported_;
   std::set<std::string> labels_;
-  std::set<std::string> keys_;
+  detail::CellKeys keys_;
   std::vector<SweepCell> cells_;
 };
 

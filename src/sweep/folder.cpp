@@ -46,7 +46,8 @@ void read_run(const fs::path& folder, CellRecord& cell) {
     return;
   }
   cell.config = load_settings(folder / "config.toml");
-  require(cell_hash(cell.config).starts_with(cell.key), ErrorCode::invalid_data,
+  cell.hash = cell_hash(cell.config);
+  require(cell.hash.starts_with(cell.key), ErrorCode::invalid_data,
           "{}: config.toml must be the one that the folder is named after, and it is not", folder.string());
   cell.times = *times;
   cell.state = CellState::interrupted;
@@ -74,6 +75,17 @@ std::set<std::string> stems(const fs::path& folder, std::string_view ending) {
   return out;
 }
 
+/// The list of a sweep. Of a damaged one there is a warning, which begins with what becomes of it: it must not keep
+/// other sweeps out of the folder.
+std::optional<Settings> read_list(const fs::path& file, std::string_view consequence) {
+  try {
+    return load_settings(file);
+  } catch (const Error& error) {
+    log::warning("{}: {}", consequence, error.what());
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::string why_not_applicable(const std::optional<ResultRecord>& result) {
@@ -92,16 +104,25 @@ CellRecord read_cell(const fs::path& out, const std::string& key) {
     cell.reason = text_at(settings, kReason);
     settings.erase(kReason);
     cell.config = std::move(settings);
+    if (std::string hash = cell_hash(cell.config); hash.starts_with(key)) {  // else somebody edited the note
+      cell.hash = std::move(hash);
+    }
   }
   return cell;
 }
 
-CellRecord look_at_cell(const fs::path& out, const std::string& key) {
+CellRecord look_at_cell(const fs::path& out, const SweepCell& cell) {
+  CellRecord record{.key = cell.key};
   try {
-    return read_cell(out, key);
+    record = read_cell(out, cell.key);
   } catch (const Error& error) {
-    return {.key = key, .state = CellState::failed, .reason = error.what()};
+    record.state = CellState::failed;
+    record.reason = error.what();
   }
+  require(record.hash.empty() || record.hash == cell.hash, ErrorCode::invalid_config,
+          "--out {}: holds another cell with the key {} of {}: its hash is {}, not {}; use another folder",
+          out.string(), cell.key, describe(cell), record.hash, cell.hash);
+  return record;
 }
 
 std::vector<CellRecord> read_cells(const fs::path& out) {
@@ -131,11 +152,14 @@ std::vector<SweepList> read_sweep_lists(const fs::path& out) {
   constexpr std::string_view kPrefix = "cell.";
   std::vector<SweepList> lists;
   for (const std::string& name : stems(out / "sweeps", ".toml")) {
+    const std::optional<Settings> settings = read_list(out / "sweeps" / (name + ".toml"), "left out of the results");
+    if (!settings) {
+      continue;
+    }
     SweepList& list = lists.emplace_back(SweepList{name, {}});
-    const Settings settings = load_settings(out / "sweeps" / (name + ".toml"));
-    for (const auto& [key, setting] : settings) {
+    for (const auto& [key, setting] : *settings) {
       if (key.starts_with(kPrefix)) {
-        list.points[key.substr(kPrefix.size())] = text_at(settings, key);
+        list.points[key.substr(kPrefix.size())] = text_at(*settings, key);
       }
     }
   }
@@ -168,7 +192,7 @@ SweepFolder::~SweepFolder() = default;
 void SweepFolder::remember(const Sweep& sweep) const {
   const fs::path file = path_ / "sweeps" / (sweep.name + ".toml");
   // An earlier call may have asked for other seeds or algorithms: what it ran belongs to the sweep all the same.
-  Settings settings = fs::exists(file) ? load_settings(file) : Settings();
+  Settings settings = fs::exists(file) ? read_list(file, "begun again").value_or(Settings()) : Settings();
   settings["sweep.file"] = {sweep.file.string(), "sweep"};
   for (const SweepCell& cell : sweep.cells) {
     settings["cell." + cell.key] = {cell.point, "sweep"};

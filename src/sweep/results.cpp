@@ -149,6 +149,20 @@ std::int64_t single_integer(sqlite3* database, const std::filesystem::path& path
   return statement.step() ? statement.integer(0) : 0;
 }
 
+/// Runs `action`; what it says of a damaged file ends with what to do about it.
+template <class Action>
+void advise(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_data) {
+      throw;
+    }
+    fail(ErrorCode::invalid_data, "{}; unless somebody needs the file, delete it: it is made anew from the cells",
+         error.what());
+  }
+}
+
 }  // namespace
 
 std::string results_schema() {
@@ -168,31 +182,58 @@ std::string results_schema() {
 void ResultsDb::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 ResultsDb::ResultsDb(std::filesystem::path path) : path_(std::move(path)) {
-  database_.reset(detail::open_database(path_, detail::OpenMode::create).release());
-  sqlite3* database = database_.get();
-  const bool empty = single_integer(database, path_, "SELECT count(*) FROM sqlite_master") == 0;
-  require(empty || single_integer(database, path_, "PRAGMA application_id") == kApplication, ErrorCode::invalid_data,
-          "{}: must be a results database, and it is one of something else", path_.string());
+  bool empty = false;
+  bool foreign = false;
+  advise([&] {
+    database_.reset(detail::open_database(path_, detail::OpenMode::create).release());
+    empty = single_integer(database_.get(), path_, "SELECT count(*) FROM sqlite_master") == 0;
+    foreign = !empty && single_integer(database_.get(), path_, "PRAGMA application_id") != kApplication;
+  });
+  require(!foreign, ErrorCode::invalid_data, "{}: must be a results database, and it is one of something else",
+          path_.string());
   // With a log beside it somebody who reads for long does not keep a sweep from writing.
-  detail::execute(database, path_, "PRAGMA journal_mode = WAL");
+  advise([&] { detail::execute(database_.get(), path_, "PRAGMA journal_mode = WAL"); });
   if (empty) {
     rebuild({}, {});
   }
 }
 
 void ResultsDb::rebuild(std::span<const CellRecord> cells, std::span<const SweepList> sweeps) {
-  sqlite3* database = database_.get();
-  Transaction transaction(database, path_);
+  advise([&] {
+    Transaction transaction(database_.get(), path_);
+    make_tables();
+    for (const CellRecord& cell : cells) {
+      insert(cell);
+    }
+    insert(sweeps);
+    transaction.commit();
+  });
+}
+
+void ResultsDb::update(const CellRecord& cell) {
+  advise([&] {
+    Transaction transaction(database_.get(), path_);
+    for (const char* sql : {"DELETE FROM cells WHERE cell = ?1", "DELETE FROM settings WHERE cell = ?1"}) {
+      Statement statement(database_.get(), path_, sql);
+      statement.bind(1, cell.key);
+      statement.step();
+    }
+    insert(cell);
+    transaction.commit();
+  });
+}
+
+void ResultsDb::make_tables() {
   // Tables and all: an earlier version may have had other columns.
-  const std::string tables = fmt::format(
+  const std::string sql = fmt::format(
       "DROP TABLE IF EXISTS cells; DROP TABLE IF EXISTS settings; DROP TABLE IF EXISTS sweeps;"
       "PRAGMA application_id = {}; PRAGMA user_version = 1; {}",
       kApplication, results_schema());
-  detail::execute(database, path_, tables.c_str());
-  for (const CellRecord& cell : cells) {
-    insert(cell);
-  }
-  Statement statement(database, path_, "INSERT INTO sweeps(sweep, cell, point) VALUES(?1, ?2, ?3)");
+  detail::execute(database_.get(), path_, sql.c_str());
+}
+
+void ResultsDb::insert(std::span<const SweepList> sweeps) {
+  Statement statement(database_.get(), path_, "INSERT INTO sweeps(sweep, cell, point) VALUES(?1, ?2, ?3)");
   for (const SweepList& sweep : sweeps) {
     for (const auto& [key, point] : sweep.points) {
       statement.bind(1, sweep.name);
@@ -202,18 +243,6 @@ void ResultsDb::rebuild(std::span<const CellRecord> cells, std::span<const Sweep
       statement.reset();
     }
   }
-  transaction.commit();
-}
-
-void ResultsDb::update(const CellRecord& cell) {
-  Transaction transaction(database_.get(), path_);
-  for (const char* sql : {"DELETE FROM cells WHERE cell = ?1", "DELETE FROM settings WHERE cell = ?1"}) {
-    Statement statement(database_.get(), path_, sql);
-    statement.bind(1, cell.key);
-    statement.step();
-  }
-  insert(cell);
-  transaction.commit();
 }
 
 void ResultsDb::insert(const CellRecord& cell) {

@@ -7,6 +7,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "feroma/core/error.h"
@@ -18,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+/// How long a database that could not be written is left alone: every attempt may wait for whoever has locked it.
+constexpr std::chrono::minutes kPause{1};
 
 /// Why nothing of the run in a cell's folder can be used for the cell; absent where it can, or where there is no run.
 std::optional<std::string> damage_of(const fs::path& folder, const SweepCell& cell) {
@@ -63,7 +67,7 @@ class Work {
   std::vector<CellOutcome> operator()() {
     look();
     folder_.remember(sweep_);
-    db_.rebuild(read_cells(options_.out), read_sweep_lists(options_.out));
+    make_database_anew();
     prepare();
     if (options_.observer.started) {
       options_.observer.started(plan_, progress());
@@ -71,6 +75,7 @@ class Work {
     for (const std::vector<std::size_t>& group : groups()) {
       run_group(group);
     }
+    catch_up();
     return std::move(outcomes_);
   }
 
@@ -80,7 +85,7 @@ class Work {
     std::size_t unfinished = 0;
     for (const SweepCell& cell : sweep_.cells) {
       CellOutcome& outcome = outcomes_.emplace_back();
-      CellRecord record = look_at_cell(options_.out, cell.key);
+      CellRecord record = look_at_cell(options_.out, cell);
       outcome.state = record.state;
       outcome.reason = std::move(record.reason);
       outcome.result = std::move(record.result);
@@ -159,7 +164,7 @@ class Work {
     return failure_ != nullptr;
   }
 
-  /// A cell that fails is an outcome; a folder or a database that cannot be written ends the sweep.
+  /// A cell that fails is an outcome; a folder that cannot be written ends the sweep.
   void run_one(std::size_t place) {
     try {
       {
@@ -241,10 +246,48 @@ class Work {
                                 ? CellRecord{cell.key, outcome.state, outcome.reason, cell.experiment.resolved()}
                                 : read_cell(options_.out, cell.key);
     if (kept.state != CellState::pending) {
-      db_.update(kept);
+      write_database([&] { db_.update(kept); });
     }
     if (options_.observer.finished) {
       options_.observer.finished(cell, outcome, progress());
+    }
+  }
+
+  /// Writes to the database. It holds nothing that the cells do not, so trouble with it, such as somebody who has
+  /// locked it, ends no sweep: what it misses comes to it in the end. While workers are there the caller holds the
+  /// lock.
+  template <class Action>
+  void write_database(Action action) {
+    if (Clock::now() < next_write_) {
+      return;
+    }
+    try {
+      action();
+    } catch (const Error& error) {
+      behind_ = error.what();
+      next_write_ = Clock::now() + kPause;
+      if (warned_.insert(behind_).second) {
+        log::warning("{}; until it can be written it lacks what the cells have", behind_);
+      }
+    }
+  }
+
+  void make_database_anew() {
+    const std::vector<CellRecord> cells = read_cells(options_.out);
+    const std::vector<SweepList> lists = read_sweep_lists(options_.out);
+    write_database([&] { db_.rebuild(cells, lists); });
+  }
+
+  /// Gives the database what it missed; the workers are gone.
+  void catch_up() {
+    if (behind_.empty()) {
+      return;
+    }
+    behind_.clear();
+    next_write_ = {};
+    make_database_anew();
+    if (!behind_.empty() && options_.observer.results_behind) {
+      options_.observer.results_behind(behind_);
     }
   }
 
@@ -282,6 +325,9 @@ class Work {
   std::map<std::size_t, double> first_shares_;
   std::size_t running_ = 0;
   std::exception_ptr failure_;
+  std::string behind_;              ///< why the database lacks something; empty while it does not
+  std::set<std::string> warned_;    ///< what was said of the database already
+  Clock::time_point next_write_{};  ///< when the database may be tried again
 };
 
 /// What an estimate depends on: everything but the seed.

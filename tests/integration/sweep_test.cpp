@@ -90,6 +90,13 @@ TEST_F(SweepCli, DryRunSaysWhichCellsAreDamaged) {
   EXPECT_TRUE(contains(cells[0]["reason"].get<std::string>(), "summary.json"));
 }
 
+TEST_F(SweepCli, PathsNeedNotBeText) {
+  const Result dry =
+      feroma_cli("sweep " + path("grid.toml") + " --out " + path("out\xff") + " --dry-run --format json");
+  ASSERT_EQ(dry.exit_code, 0);
+  EXPECT_EQ(json::parse(dry.output)["cells"].size(), 4U);
+}
+
 TEST_F(SweepCli, ListsOfSeedsAndAlgorithmsMayStandBeforeTheFile) {
   for (const char* list : {"--seeds 7,8 ", "--algorithms fedprox,fedavg "}) {
     const Result dry = feroma_cli("sweep --dry-run " + std::string(list) + path("grid.toml"));
@@ -210,6 +217,67 @@ TEST_F(SweepKillSlow, TwoSweepsCannotShareAFolderAtOnce) {
   EXPECT_TRUE(contains(second.output, "another sweep is running in this folder")) << second.output;
   kill(child, SIGKILL);
   finish(child);
+}
+
+/// Figures of a sweep, with a browser that never draws and starts another program, as Chromium does.
+class DrawingFiles : public SweepFiles {
+ protected:
+  void SetUp() override {
+    SweepFiles::SetUp();
+    ASSERT_EQ(feroma_cli(sweep("--seeds 1 --algorithms fedavg")).exit_code, 0);
+    fs::create_directories(path("bin"));
+    write("bin/chromium",
+          fmt::format("#!/bin/sh\nsleep 300 &\necho $! > '{0}.new'\nmv '{0}.new' '{0}'\nwait\n", path("helper")));
+    fs::permissions(path("bin/chromium"), fs::perms::owner_all);
+  }
+  /// Whether what the browser started has ended, or ends soon.
+  [[nodiscard]] bool helper_is_gone() const {
+    std::string id;
+    std::ifstream(path("helper")) >> id;
+    EXPECT_NE(id, "") << "the browser was not started";
+    for (int i = 0; i < 500; ++i) {
+      if (text_of("/proc/" + id + "/cmdline").empty()) {  // as that of a process nobody has waited for
+        return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+};
+
+class Drawing : public DrawingFiles {};
+
+TEST_F(Drawing, CtrlCEndsTheBrowserToo) {
+  const std::string folders = path("bin") + ":" + std::getenv("PATH");
+  const std::string out = path("out");
+  const std::string pictures = path("png");
+  const pid_t child = fork();
+  if (child == 0) {
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    setenv("PATH", folders.c_str(), 1);
+    execl(FEROMA_BINARY, FEROMA_BINARY, "report", out.c_str(), "--png", pictures.c_str(), nullptr);
+    _exit(127);
+  }
+  for (int i = 0; i < 3000 && !fs::exists(path("helper")); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3) << status;
+  EXPECT_TRUE(helper_is_gone());
+}
+
+class DrawingSlow : public DrawingFiles {};
+
+TEST_F(DrawingSlow, ABrowserThatHangsIsKilled) {
+  const Result late = shell(
+      fmt::format("PATH={}:$PATH {} report {} --png {} 2>&1", path("bin"), FEROMA_BINARY, path("out"), path("png")));
+  EXPECT_EQ(late.exit_code, 1);
+  EXPECT_TRUE(contains(late.output, "did not draw it within 60 s, and was killed")) << late.output;
+  EXPECT_TRUE(helper_is_gone());
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "feroma/core/files.h"
 #include "src/report/heat_map.h"
 #include "src/report/line_chart.h"
 #include "src/report/markup.h"
+#include "src/report/mixing_section.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 #include "tests/report/count.h"
@@ -54,18 +57,18 @@ TEST(HtmlReport, LoadsNothingFromElsewhere) {
 }
 
 TEST(HtmlReport, EscapesNames) {
+  // Files with such labels are refused; the page does not rely on it.
   const std::string evil = "feroma<script>alert(1)<!--";
-  const TempFolder folder;
   RoundRecord round;
   round.algorithm = evil;
   round.round = 1;
-  RunWriter writer(folder.path(), RunWriter::Mode::create);
-  writer.round_finished(round);
-  (void)writer.flush_and_sizes();
-  write_file_atomically(folder / "config.toml", std::string_view("[scenario]\ndataset = \"<i>&\"\n"));
-  write_summary(folder / "summary.json",
-                {{}, {testing::sample_result(evil, 50), testing::sample_result("a&\"b'", 40)}});
-  const std::string page = read_text(write_html_report(folder.path()));
+  RunData run;
+  run.name = "demo";
+  run.config_text = "[scenario]\ndataset = \"<i>&\"\n";
+  run.config = parse_settings(run.config_text, "config.toml");
+  run.algorithms.push_back({evil, {round}, {}});
+  run.summary = Summary{{}, {testing::sample_result(evil, 50), testing::sample_result("a&\"b'", 40)}};
+  const std::string page = html_report(run);
   for (const char* part : {"<script>alert", "<!--", "<i>&"}) {
     EXPECT_EQ(count(page, part), 0U) << part;
   }
@@ -126,6 +129,41 @@ TEST(HeatMap, LeavesOutRoundsBeyondTheBudgetButNeverTheLast) {
   EXPECT_EQ(json["rounds"][0]["round"], 4);
   EXPECT_EQ(json["rounds"][2]["round"], 8);
   EXPECT_EQ(json["of"], 5);
+}
+
+TEST(HeatMap, LeavesOutARoundThatIsLargerThanTheBudget) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), RunWriter::Mode::create);
+  writer.mixing({"a", 2, {4, 5}, {4, 6}, {1.0, 0.0, 0.25, 0.0}});
+  // The file of round 3 does not exist: what is not drawn is not read.
+  const AlgorithmRun run{
+      "a", {}, {{2, {4, 5}, {4, 6}, folder / "mixing/a-2.npy"}, {3, {4, 5, 6}, {4, 5, 6}, folder / "mixing/a-3.npy"}}};
+  const auto json = detail::heat_map_json(run, 8);
+  ASSERT_EQ(json["rounds"].size(), 1U);
+  EXPECT_EQ(json["rounds"][0]["round"], 2);
+  EXPECT_EQ(json["of"], 2);
+  EXPECT_TRUE(detail::heat_map_json(run, 3)["rounds"].empty());
+}
+
+TEST(HtmlReport, SaysThatMixingAmongThousandsIsNotDrawn) {
+  const std::vector<std::uint32_t> clients(5000);
+  RunData run;
+  run.name = "large";
+  run.algorithms.push_back({"a<b", {}, {{1, clients, clients, "no-such-file.npy"}}});
+  const std::string page = html_report(run);
+  EXPECT_TRUE(holds(page, "mixing of a&lt;b is not drawn: a single round has too many weights for a page"));
+  EXPECT_EQ(count(page, "<figure data-mixing="), 0U);
+  EXPECT_EQ(count(page, "id=\"sort\""), 0U) << "nothing to sort";
+  EXPECT_LT(page.size(), std::size_t{1} << 20);
+}
+
+TEST(MixingSection, HasMapsAndLinesOnWhatHasNone) {
+  const auto all = nlohmann::ordered_json::parse(
+      R"([{"label": "many", "of": 5, "rounds": []}, {"label": "few", "of": 5, "rounds": [{}, {}]}])");
+  const std::string html = detail::mixing_section(all);
+  EXPECT_EQ(count(html, "<figure"), 1U);
+  EXPECT_TRUE(holds(html, "<figure data-mixing=\"1\"><h3>few (2 of 5 rounds)</h3>")) << "its number in the data";
+  EXPECT_TRUE(holds(html, "<li>mixing of many is not drawn: "));
 }
 
 TEST(LineChart, FindsTheRoundsInWhichDataChanged) {

@@ -127,6 +127,9 @@ TEST(Summary, DamageIsNamed) {
   EXPECT_EQ(refusal(text, "\"metric\": \"accuracy\"", "\"metric\": 7"),
             "summary.json: result 0: metric must be a string, got 7");
   EXPECT_EQ(refusal(text, "\"label\"", "\"lable\""), "summary.json: result 0: label is missing");
+  EXPECT_EQ(refusal(text, "\"label\": \"feroma-auto\"", "\"label\": \"=1+1\""),
+            "summary.json: result 0: label must be up to 64 letters, digits, '-', '_' or '.', got \"=1+1\"")
+      << "a spreadsheet would take it for a formula";
   EXPECT_EQ(refusal(text, "\"seed\": 42", "\"seed\": 18446744073709551615"),
             "summary.json: result 0: seed must be an integer, got 18446744073709551615");
   EXPECT_EQ(refusal(text, "\"accuracy\": 84.0", "\"accuracy\": \"84\""),

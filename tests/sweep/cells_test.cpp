@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "sweep/cell_keys.h"
 #include "tests/sweep/table_sweep.h"
 
 namespace feroma {
@@ -132,6 +133,17 @@ TEST_F(Cells, KeysAreTheHashOfTheResolvedConfig) {
   EXPECT_EQ(cell.hash, cell_hash(cell.experiment.resolved()));
   EXPECT_EQ(cell.hash, cell_hash(parse_settings(cell.config, "config.toml"))) << "as it is read back";
   EXPECT_EQ(cell.key, cell.hash.substr(0, 16));
+}
+
+TEST_F(Cells, ThatDifferMustNotHaveOneKey) {
+  const SweepCell cell = sweep("[sweep]\nbase = 'base.toml'\n").cells[0];
+  detail::CellKeys keys;
+  EXPECT_TRUE(keys.insert(cell));
+  EXPECT_FALSE(keys.insert(cell)) << "the same cell is made once";
+  SweepCell other = cell;
+  other.hash.back() = cell.hash.back() == '0' ? '1' : '0';
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_config, [&] { static_cast<void>(keys.insert(other)); }),
+                    "differ and have one key, " + cell.key));
 }
 
 TEST_F(Cells, KeysDoNotDependOnWhereThingsLie) {

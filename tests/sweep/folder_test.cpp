@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/data/own_folder_fixture.h"
 #include "tests/sweep/table_sweep.h"
 
 namespace feroma {
@@ -10,10 +11,17 @@ namespace {
 namespace fs = std::filesystem;
 using test::holds;
 using test::refusal_of;
+using test::Warnings;
 
 class SweepFolderTest : public test::TableSweep {
  protected:
   [[nodiscard]] Sweep one() const { return sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n"); }
+  /// A cell with the key of this one that is another; nobody has found two by chance.
+  static SweepCell with_the_key_of(SweepCell cell) {
+    char& last = cell.hash.back();
+    last = last == '0' ? '1' : '0';
+    return cell;
+  }
 };
 
 TEST_F(SweepFolderTest, IsTakenByOneSweepAtATime) {
@@ -58,6 +66,31 @@ TEST_F(SweepFolderTest, ALaterCallWithOtherSeedsKeepsTheCellsOfTheFirst) {
   }
 }
 
+TEST_F(SweepFolderTest, ADamagedListOfAnotherSweepIsLeftAlone) {
+  { const SweepFolder first(out()); }
+  const std::string garbage = "cell = [[[";
+  write("out/sweeps/other.toml", garbage);
+  const Warnings warnings;
+  EXPECT_EQ(run(one())[0].state, CellState::done);
+  EXPECT_TRUE(holds(warnings.text(), "left out of the results: "));
+  EXPECT_TRUE(holds(warnings.text(), "other.toml"));
+  EXPECT_EQ(read_text(out() / "sweeps" / "other.toml"), garbage);
+  const std::vector<SweepList> lists = read_sweep_lists(out());
+  ASSERT_EQ(lists.size(), 1U);
+  EXPECT_EQ(lists[0].name, "grid");
+}
+
+TEST_F(SweepFolderTest, ADamagedListOfTheSweepItselfIsBegunAgain) {
+  { const SweepFolder first(out()); }
+  write("out/sweeps/grid.toml", "cell = [[[");
+  const Warnings warnings;
+  EXPECT_EQ(run(one())[0].state, CellState::done);
+  EXPECT_TRUE(holds(warnings.text(), "begun again: "));
+  const std::vector<SweepList> lists = read_sweep_lists(out());
+  ASSERT_EQ(lists.size(), 1U);
+  EXPECT_EQ(lists[0].points.size(), 1U);
+}
+
 TEST_F(SweepFolderTest, AFailureIsKeptWithItsConfigUntilItIsForgotten) {
   const SweepFolder taken(out());
   const SweepCell cell = one().cells[0];
@@ -82,6 +115,26 @@ TEST_F(SweepFolderTest, ACellIsWhatItsConfigSays) {
       holds(refusal_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_cell(out(), "0123456789abcdef")); }),
             "must be the one that the folder is named after"));
   EXPECT_TRUE(read_cells(out()).empty()) << "it is no result of anything";
+}
+
+TEST_F(SweepFolderTest, AnotherCellWithTheSameKeyIsRefused) {
+  const Sweep grid = one();
+  run(grid);
+  Sweep other = grid;
+  other.cells[0] = with_the_key_of(grid.cells[0]);
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_config, [&] { run(other); }),
+                    "holds another cell with the key " + grid.cells[0].key));
+  EXPECT_EQ(look_at_cell(out(), grid.cells[0]).state, CellState::done);
+}
+
+TEST_F(SweepFolderTest, TheFailureOfAnotherCellWithTheSameKeyIsRefused) {
+  const SweepFolder taken(out());
+  const SweepCell cell = one().cells[0];
+  taken.note_failure(cell, "no luck");
+  EXPECT_EQ(look_at_cell(out(), cell).state, CellState::failed);
+  EXPECT_TRUE(holds(
+      refusal_of(ErrorCode::invalid_config, [&] { static_cast<void>(look_at_cell(out(), with_the_key_of(cell))); }),
+      "holds another cell with the key " + cell.key));
 }
 
 TEST_F(SweepFolderTest, ARunThatDidNotEndIsInterrupted) {

@@ -5,6 +5,7 @@
 #include "feroma/report/figures.h"
 #include "feroma/report/study.h"
 #include "store/sqlite.h"
+#include "tests/data/own_folder_fixture.h"
 #include "tests/sweep/table_sweep.h"
 
 namespace feroma {
@@ -14,6 +15,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using test::holds;
 using test::refusal_of;
+using test::Warnings;
+
+constexpr const char* kAdvice = "unless somebody needs the file, delete it: it is made anew from the cells";
 
 class Results : public test::TableSweep {
  protected:
@@ -150,10 +154,21 @@ TEST_F(Results, OfSomethingElseAreLeftAlone) {
     const detail::Database db = detail::open_database(path, detail::OpenMode::create);
     detail::execute(db.get(), path, "CREATE TABLE recipes(cake TEXT)");
   }
-  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_data, [&] { const ResultsDb db(database()); }),
-                    "must be a results database, and it is one of something else"));
+  const std::string refusal = refusal_of(ErrorCode::invalid_data, [&] { const ResultsDb db(database()); });
+  EXPECT_TRUE(holds(refusal, "must be a results database, and it is one of something else"));
+  EXPECT_FALSE(holds(refusal, kAdvice)) << "it is not ours to delete";
+}
+
+TEST_F(Results, ThatAreDamagedSayWhatToDo) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n");
+  run(grid);
+  fs::resize_file(database(), 4096);  // the first page
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_data, [&] { run(grid); }), kAdvice));
   write("out/results.db", std::string(4096, 'x'));
-  refusal_of(ErrorCode::invalid_data, [&] { const ResultsDb db(database()); });
+  EXPECT_TRUE(holds(refusal_of(ErrorCode::invalid_data, [&] { run(grid); }), kAdvice));
+  fs::remove(database());
+  run(grid);
+  EXPECT_EQ(ask("SELECT * FROM cells").size(), 1U);
 }
 
 TEST_F(Results, HaveTheSchemaOfTheDocumentation) {
@@ -231,6 +246,54 @@ TEST_F(Results, SomebodyWhoReadsForLongStopsNoSweep) {
   EXPECT_EQ(run(more)[0].state, CellState::done);
   EXPECT_FALSE(rows.step()) << "the reader sees what was there when it began";
   EXPECT_EQ(ask("SELECT * FROM cells").size(), 2U);
+}
+
+TEST_F(Results, SomebodyWhoWritesForLongStopsNoSweep) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
+  const fs::path path = database();
+  detail::Database writer;
+  SweepOptions options;
+  options.jobs = 1;
+  options.observer.started = [&](const WorkPlan&, const SweepProgress&) {
+    writer = detail::open_database(path, detail::OpenMode::create);
+    detail::execute(writer.get(), path, "BEGIN IMMEDIATE");
+  };
+  options.observer.finished = [&](const SweepCell&, const CellOutcome&, const SweepProgress&) { writer.reset(); };
+  bool behind = false;
+  options.observer.results_behind = [&](const std::string&) { behind = true; };
+  const Warnings warnings;
+  const std::vector<CellOutcome> outcomes = run(grid, options);
+  EXPECT_EQ(outcomes[0].state, CellState::done);
+  EXPECT_EQ(outcomes[1].state, CellState::done);
+  EXPECT_TRUE(holds(warnings.text(), "results.db: database is locked; until it can be written it lacks"));
+  EXPECT_FALSE(behind);
+  EXPECT_EQ(ask("SELECT * FROM cells WHERE status = 'done'").size(), 2U) << "brought up to date in the end";
+}
+
+TEST_F(Results, ThatCannotBeWrittenEvenInTheEndAreNoFailure) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\n");
+  std::string behind;
+  SweepOptions options;
+  options.jobs = 1;
+  options.observer.results_behind = [&](const std::string& why) { behind = why; };
+  SweepOptions first = options;
+  first.observer.started = [&](const WorkPlan&, const SweepProgress&) {
+    change("DROP TABLE cells; CREATE VIEW cells AS SELECT 1 AS cell");
+  };
+  const Warnings warnings;
+  EXPECT_EQ(run(grid, first)[1].state, CellState::done);
+  EXPECT_TRUE(holds(behind, "results.db: use DROP VIEW to delete view cells"));
+  const std::string cause = "cannot modify cells because it is a view";
+  EXPECT_TRUE(holds(warnings.text(), cause));
+  EXPECT_EQ(warnings.text().find(cause), warnings.text().rfind(cause)) << "once, of two cells";
+  behind.clear();
+  EXPECT_EQ(run(grid, options)[1].state, CellState::done) << "nor does it keep a sweep from beginning";
+  EXPECT_TRUE(holds(behind, "use DROP VIEW"));
+  change("DROP VIEW cells");
+  behind.clear();
+  run(grid, options);
+  EXPECT_EQ(behind, "");
+  EXPECT_EQ(ask("SELECT * FROM cells WHERE status = 'done'").size(), 2U);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct CellRecord {
   Settings config = {};     ///< resolved
   RunTimes times = {};
   std::optional<ResultRecord> result = {};  ///< of a finished cell
+  std::string hash = {};                    ///< cell_hash of the config, as read; empty where there is none of the key
 };
 
 /// Why the algorithm of a finished cell has no meaning there; empty where it has one, or where there is no result yet.
@@ -46,7 +47,8 @@ struct CellRecord {
 /// What is there of a cell; looks only.
 [[nodiscard]] CellRecord read_cell(const std::filesystem::path& out, const std::string& key);
 /// The same; a damaged cell has failed, and the damage is the reason: it is tried again like any other that failed.
-[[nodiscard]] CellRecord look_at_cell(const std::filesystem::path& out, const std::string& key);
+/// That another cell with the same key is there is an invalid_config error.
+[[nodiscard]] CellRecord look_at_cell(const std::filesystem::path& out, const SweepCell& cell);
 /// Every cell in the folder, by key. What is no cell, or not the one that its name says, is left out with a warning.
 [[nodiscard]] std::vector<CellRecord> read_cells(const std::filesystem::path& out);
 
@@ -55,7 +57,7 @@ struct SweepList {
   std::string name;
   std::map<std::string, std::string> points;
 };
-/// The lists of all sweeps that used the folder, by name.
+/// The lists of all sweeps that used the folder, by name. A damaged one is left out with a warning.
 [[nodiscard]] std::vector<SweepList> read_sweep_lists(const std::filesystem::path& out);
 
 /**
@@ -71,7 +73,8 @@ class SweepFolder {
   SweepFolder& operator=(const SweepFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Writes down which cells the sweep has, beside those of its earlier calls.
+  /// Writes down which cells the sweep has, beside those of its earlier calls. A damaged list of these is begun again
+  /// with a warning.
   void remember(const Sweep& sweep) const;
   /// Keeps the reason of a failure, with the config that failed.
   void note_failure(const SweepCell& cell, const std::string& reason) const;

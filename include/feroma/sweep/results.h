@@ -19,7 +19,8 @@ namespace feroma {
  */
 class ResultsDb {
  public:
-  /// Opens the file, or makes an empty one. A database of something else is an invalid_data error.
+  /// Opens the file, or makes an empty one. A database of something else is an invalid_data error, and so is a damaged
+  /// file, here and below: the message says that it can be deleted.
   explicit ResultsDb(std::filesystem::path path);
 
   /// Makes the whole content anew, in one transaction.
@@ -31,7 +32,9 @@ class ResultsDb {
   struct Close {
     void operator()(sqlite3* database) const;
   };
+  void make_tables();
   void insert(const CellRecord& cell);
+  void insert(std::span<const SweepList> sweeps);
 
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> database_;

@@ -55,6 +55,7 @@ struct SweepObserver {
   std::function<void(const WorkPlan&, const SweepProgress&)> started;
   std::function<void(const SweepProgress&)> progressed;  ///< a round of some cell is finished
   std::function<void(const SweepCell&, const CellOutcome&, const SweepProgress&)> finished;
+  std::function<void(const std::string&)> results_behind;  ///< at the end: why `results.db` lacks what the cells have
 };
 
 struct SweepOptions {
@@ -66,11 +67,11 @@ struct SweepOptions {
 };
 
 /**
- * Runs every cell of the sweep that the folder does not have yet, several at once, and keeps `results.db` up to date. A
- * cell that fails is noted with its reason and the others go on; one whose algorithm is not applicable is done, with
- * that for its result. What is left of a damaged cell is removed and the cell begun again. `stop` becoming true saves
- * the cells under way and returns; they are `interrupted` then. One outcome per cell, in order; results depend neither
- * on jobs nor on threads.
+ * Runs every cell of the sweep that the folder does not have yet, several at once, and keeps `results.db` up to date;
+ * where it cannot be written for a while there is a warning, and it is made anew at the end. A cell that fails is noted
+ * with its reason and the others go on; one whose algorithm is not applicable is done, with that for its result. What
+ * is left of a damaged cell is removed and the cell begun again. `stop` becoming true saves the cells under way and
+ * returns; they are `interrupted` then. One outcome per cell, in order; results depend neither on jobs nor on threads.
  */
 [[nodiscard]] std::vector<CellOutcome> run_sweep(const Sweep& sweep, const SweepOptions& options,
                                                  const std::atomic<bool>& stop);
