@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The command around the page: what it refuses, what it prints, how it ends.
 #
-#   command_test.sh FEROMA with|without
+#   command_test.sh FEROMA [REASON]    why this build has no page, where it has none
 set -euo pipefail
 
-feroma=$1 built=$2
+feroma=$1 reason=${2:-}
 folder=$(mktemp -d)
 process=
 cleanup() {
@@ -26,9 +26,16 @@ expect() {
 }
 
 expect 0 "feroma dashboard runs/demo" "$feroma" dashboard --help
-if [[ $built == without ]]; then
-  expect 0 "dashboard: no, " "$feroma" --version
-  expect 1 "this build has no dashboard: " "$feroma" dashboard "$folder"
+config=$(dirname "$0")/../../configs/federation.toml
+server=("$feroma" server "$config" --insecure --state "$folder/state" --listen 127.0.0.1:0)
+has_network() { "$feroma" --version | grep -qF "gRPC): yes"; }
+if [[ -n $reason ]]; then
+  expect 0 "dashboard: no, $reason" "$feroma" --version
+  expect 1 "this build has no dashboard: $reason" "$feroma" dashboard "$folder"
+  if has_network; then
+    expect 1 "this build has no dashboard: $reason" "${server[@]}" --check --dashboard 127.0.0.1:0
+    expect 1 "this build has no dashboard: $reason" timeout 60 "${server[@]}" --dashboard 127.0.0.1:0
+  fi
   exit 0
 fi
 expect 0 "dashboard: yes" "$feroma" --version
@@ -72,12 +79,10 @@ ended() {
 started --listen 127.0.0.1:0
 grep -qF "holds no run yet: the page waits until one begins there" "$folder/log" || fail "it waits and does not say so"
 [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/$ ]] || fail "loopback needs no token: $url"
-if "$feroma" --version | grep -qF "gRPC): yes"; then
-  config=$(dirname "$0")/../../configs/federation.toml
-  check=("$feroma" server "$config" --check --insecure --state "$folder/state" --listen 127.0.0.1:0)
+if has_network; then
   taken=${url#http://}
-  expect 1 "change --dashboard" "${check[@]}" --dashboard "${taken%/}"
-  expect 0 "127.0.0.1:0 is free" "${check[@]}" --dashboard 127.0.0.1:0 --dashboard-token-file "$folder/good-token"
+  expect 1 "change --dashboard" "${server[@]}" --check --dashboard "${taken%/}"
+  expect 0 "127.0.0.1:0 is free" "${server[@]}" --check --dashboard 127.0.0.1:0 --dashboard-token-file "$folder/good-token"
 fi
 ended
 touch "$folder/events.jsonl"

@@ -159,8 +159,8 @@ export async function selectRow(page, selector) {
   return () => page.evaluate((before) => window.selectedRow.isConnected && getSelection().toString() === before, text);
 }
 
-/** A page that remembers what must not happen: errors, and requests that leave the machine. */
-export async function openPage(browser, url, options = {}) {
+/** An empty page that remembers what must not happen: errors, and requests for what is not its `own`. */
+export async function watchedPage(browser, own, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, reducedMotion: "reduce", ...options });
   await context.addInitScript(keepWriting);
   const page = await context.newPage();
@@ -171,15 +171,21 @@ export async function openPage(browser, url, options = {}) {
     }
   });
   page.on("pageerror", (error) => troubles.push(`error: ${error.message}`));
-  const origin = new URL(url).origin;
   page.on("request", (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) {
+    if (!own(request.url()) && !request.url().startsWith("data:")) {
       troubles.push(`request to ${request.url()}`);
     }
   });
-  await page.goto(url);
-  await page.locator(".state.running, .state.stopped, .state.finished, .state.waiting").waitFor({ timeout: 60000 });
   return { page, context, troubles };
+}
+
+/** The page of the dashboard, once it shows a run; it asks nobody but its server. */
+export async function openPage(browser, url, options = {}) {
+  const { origin } = new URL(url);
+  const opened = await watchedPage(browser, (asked) => asked.startsWith(origin), options);
+  await opened.page.goto(url);
+  await opened.page.locator(".state.running, .state.stopped, .state.finished, .state.waiting").waitFor({ timeout: 60000 });
+  return opened;
 }
 
 export function expectNoTrouble(troubles) {
@@ -194,10 +200,10 @@ export async function expectAccessible(page, what) {
   assert.deepEqual(told, [], `accessibility of ${what}`);
 }
 
-export async function picture(page, name) {
+export async function picture(page, name, options = {}) {
   if (pictures) {
     await page.mouse.move(2, 2);
-    await page.screenshot({ path: join(pictures, `${name}.png`) });
+    await page.screenshot({ path: join(pictures, `${name}.png`), ...options });
   }
 }
 

@@ -21,6 +21,21 @@
   };
   const hideTooltip = () => { tooltip.hidden = true; };
 
+  // What a finger pointed at is told until the next touch or a scroll, for nobody reads below a finger.
+  const onPointing = (target, show, leave) => {
+    target.addEventListener("pointerdown", show);
+    target.addEventListener("pointermove", show);
+    target.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") leave(); });
+    document.addEventListener("pointerdown", leave, true);
+    document.addEventListener("scroll", leave, true);
+  };
+
+  // What is wider than its box is read by keyboard too.
+  const boxes = new ResizeObserver((changed) => changed.forEach(({ target }) => {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0; else target.removeAttribute("tabindex");
+  }));
+  document.querySelectorAll(".scroll, pre").forEach((box) => boxes.observe(box));
+
   // ---- Accuracy curves: a cursor that snaps to rounds, and keys that hide a curve ----
   const hidden = new Set();
   const percent = (value) => (value === null || value === undefined ? "-" : value.toFixed(2));
@@ -45,7 +60,7 @@
     const cursor = svg.querySelector(".cursor");
     const [left, right] = [Number(svg.dataset.left), Number(svg.dataset.right)];
     const steps = Math.max(1, chart.last - chart.first);
-    svg.addEventListener("pointermove", (event) => {
+    const show = (event) => {
       const box = svg.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
       const index = Math.min(chart.last - chart.first, Math.max(0, Math.round(((x - left) / (right - left)) * steps)));
@@ -54,8 +69,8 @@
       cursor.setAttribute("x2", at);
       cursor.style.visibility = "visible";
       showTooltip(event, curveRows(chart, index));
-    });
-    svg.addEventListener("pointerleave", () => {
+    };
+    onPointing(svg, show, () => {
       cursor.style.visibility = "hidden";
       hideTooltip();
     });
@@ -119,8 +134,7 @@
       this.timer = null;
       this.slider.addEventListener("input", () => { this.stop(); this.draw(); });
       this.button.addEventListener("click", () => (this.timer ? this.stop() : this.play()));
-      this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-      this.canvas.addEventListener("pointerleave", hideTooltip);
+      onPointing(this.canvas, (event) => this.hover(event), hideTooltip);
     }
 
     get round() { return this.rounds[Number(this.slider.value)]; }
