@@ -10,12 +10,12 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 560;
+constexpr double kWidth = 560;  ///< or more, where labels need it
 constexpr double kRow = 18;
 constexpr double kHead = 26;
 
 /// One block: a title and a bar per algorithm, on a scale of its own.
-std::string block_svg(const ResultGroup& group, std::size_t column, double left, double& y) {
+std::string block_svg(const ResultGroup& group, std::size_t column, double left, double width, double& y) {
   double most = 0;
   for (const GroupRow& row : group.rows) {
     most = std::max(most, row.values[column] ? row.values[column]->mean : 0);
@@ -28,7 +28,7 @@ std::string block_svg(const ResultGroup& group, std::size_t column, double left,
   std::string svg = fmt::format(R"(<text class="head" x="2" y="{:.1f}">{}</text>)", y + 16,
                                 bytes ? rule.title + " per client and round" : rule.title + " for the whole run");
   y += kHead;
-  const double room = kWidth - left - 84;
+  const double room = width - left - 84;
   for (const GroupRow& row : group.rows) {
     if (!row.values[column]) {
       continue;
@@ -53,19 +53,20 @@ std::string cost_bars_svg(const ResultGroup& group) {
   for (const GroupRow& row : group.rows) {
     widest = std::max(widest, text_width(row.label));
   }
-  const double left = std::min(widest + 14, kWidth / 2);
+  const double left = widest + 14;
+  const double width = std::max(kWidth, left + kWidth / 2);
   std::string bars;
   double y = 0;
   for (std::size_t column = 0; column < group_columns().size(); ++column) {
     const std::string& name = group_columns()[column].name;
     if (name == "seconds_total" || name.starts_with("bytes_")) {
-      bars += block_svg(group, column, left, y);
+      bars += block_svg(group, column, left, width, y);
     }
   }
   if (bars.empty()) {
     return "";
   }
-  return open_svg(kWidth, y, fmt::format("Seconds and kilobytes of each algorithm: {}", group.title)) + bars + "</svg>";
+  return open_svg(width, y, fmt::format("Seconds and kilobytes of each algorithm: {}", group.title)) + bars + "</svg>";
 }
 
 }  // namespace feroma::detail

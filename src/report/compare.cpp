@@ -12,6 +12,8 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/options.h"
+#include "report/paper_map.h"
+#include "report/run_keys.h"
 
 namespace feroma {
 namespace {
@@ -24,12 +26,21 @@ using Values = std::map<std::string, std::map<std::int64_t, SeedValues>>;
 using Block = std::vector<SeedValues>;
 using Blocks = std::vector<Block>;
 
-Values values_of(const RunSet& set, const std::vector<OurResult>& results) {
+bool is_fedavg(const OurResult& result) { return result.result.algorithm == "fedavg"; }
+
+std::optional<double> compared_accuracy(const RunSet& set, const OurResult& result, FedAvgRound fedavg) {
+  if (fedavg == FedAvgRound::best && is_fedavg(result)) {
+    return detail::pick(detail::Pick::best_round, result.result);
+  }
+  return comparable_accuracy(set.runs[result.run], result.result);
+}
+
+Values values_of(const RunSet& set, const std::vector<OurResult>& results, FedAvgRound fedavg) {
   Values values;
   for (const OurResult& result : results) {
-    const double accuracy = comparable_accuracy(set.runs[result.run], result.result);
-    if (std::isfinite(accuracy)) {
-      values[result.setting][result.result.seed][result.label] = accuracy;
+    const std::optional<double> accuracy = compared_accuracy(set, result, fedavg);
+    if (accuracy && std::isfinite(*accuracy)) {
+      values[result.setting][result.result.seed][result.label] = *accuracy;
     }
   }
   return values;
@@ -202,6 +213,16 @@ void test_pairs(const Blocks& blocks, Comparison& comparison) {
   }
 }
 
+const char* note_on(FedAvgRound fedavg) {
+  switch (fedavg) {
+    case FedAvgRound::last: return "FedAvg counts by its model of the last round, as in the tables of settings";
+    case FedAvgRound::best:
+      return "FedAvg counts by its model of the round with the best validation loss, as in the tables of the paper; "
+             "tables of settings have that of the last round";
+  }
+  unreachable();
+}
+
 }  // namespace
 
 std::string Comparison::count_text(std::size_t count) const {
@@ -221,15 +242,27 @@ std::vector<std::string> Comparison::notes() const {
         "in ranks a setting counts once, by the mean over the seeds that all of these have; pairs are tested over n, "
         "every setting and seed that both have");
   }
+  if (has_concepts) {
+    notes.emplace_back("P(Y|X) counts by few labels where a method has such a figure, else with the association known");
+  }
+  if (fedavg_round) {
+    notes.emplace_back(note_on(*fedavg_round));
+  }
   return notes;
 }
 
 std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult>& results,
-                                  const std::string& reference, std::vector<std::string>& notes) {
-  const Values values = values_of(set, results);
+                                  const std::string& reference, FedAvgRound fedavg, std::vector<std::string>& notes) {
+  const Values values = values_of(set, results, fedavg);
   const Blocks blocks = blocks_of(values);
   Comparison comparison;
   comparison.by_seed = values.size() == 1;
+  if (std::any_of(results.begin(), results.end(), is_fedavg)) {
+    comparison.fedavg_round = fedavg;
+  }
+  comparison.has_concepts = std::any_of(results.begin(), results.end(), [&set](const OurResult& result) {
+    return detail::is_concept_label(set.runs[result.run]);
+  });
   const std::vector<std::string> all = labels_of(blocks);
   comparison.labels = all;
   const std::string near = nearest_name(reference, all);

@@ -140,6 +140,9 @@ detail::Plot accuracy_plot(const RunData& run) {
     }
     plot.series.push_back(std::move(series));
   }
+  for (const int round : data.drifts) {
+    plot.drifts.push_back(round - data.first - 0.5);  // data change between two rounds
+  }
   return plot;
 }
 
@@ -199,7 +202,9 @@ std::vector<Figure> run_figures(const RunData& run) {
   if (run.algorithms.size() > 1) {
     const detail::Plot plot = accuracy_plot(run);
     add(figures, fmt::format("{} accuracy", run.name), plot.title,
-        "Mean over clients after training on their own data.", detail::plot_svg(plot));
+        std::string("Mean over clients after training on their own data.") +
+            (plot.drifts.empty() ? "" : " Dotted uprights mark where data changed."),
+        detail::plot_svg(plot));
   }
   for (std::size_t i = 0; i < run.algorithms.size(); ++i) {
     const AlgorithmRun& algorithm = run.algorithms[i];
@@ -214,10 +219,11 @@ std::vector<Figure> run_figures(const RunData& run) {
   for (const AlgorithmRun& algorithm : run.algorithms) {
     if (const std::optional<detail::ProfileMap> map = detail::profile_map(algorithm)) {
       add(figures, fmt::format("{} profiles {}", run.name, algorithm.label), "Profiles of " + algorithm.label,
-          fmt::format(
-              "Each dot is a client's profile in a round, in the colour of its true distribution; large dots "
-              "are of the last round, with its number beside them. The two dimensions keep {:.0f} % of the variance.",
-              100 * map->explained),
+          fmt::format("Each dot is a client's profile in a round, in the colour of its true distribution; large dots "
+                      "are of the last round, with its number beside them. The two dimensions keep {:.0f} % of the "
+                      "variance.{}",
+                      100 * map->explained,
+                      map->profiles.sentence("profiles, those of the last rounds and evenly over clients")),
           detail::profile_map_svg(*map, algorithm.label));
     }
     add_mixing(run.name, algorithm, figures);
@@ -232,7 +238,7 @@ std::vector<std::string> undrawn_figures(const RunData& run) {
     if (detail::mixes_too_many(algorithm)) {
       lines.push_back(fmt::format(
           "mixing of {} is not drawn: a figure of more than {} clients would have too many cells to be seen; the page "
-          "has a map of it that can be played",
+          "has a map of it that can be played, unless that too would hold too many",
           algorithm.label, detail::kMixingMost));
     }
   }

@@ -86,7 +86,7 @@ void rank(std::vector<GroupRow>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [&](const GroupRow& a, const GroupRow& b) { return mean(a) > mean(b); });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].comparable) {
-      const bool tied = i > 0 && rows[i - 1].rank && mean(rows[i - 1]) == mean(rows[i]);
+      const bool tied = i > 0 && rows[i - 1].rank && same_but_for_rounding(mean(rows[i - 1]), mean(rows[i]));
       rows[i].rank = tied ? *rows[i - 1].rank : i + 1;
     }
   }

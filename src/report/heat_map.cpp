@@ -66,16 +66,21 @@ Json round_json(const AlgorithmRun& algorithm, const MixingFile& mixing) {
 }  // namespace
 
 Json heat_map_json(const AlgorithmRun& algorithm, std::size_t cell_budget) {
+  std::vector<const MixingFile*> fitting;
   std::size_t cells = 0;
   for (const MixingFile& mixing : algorithm.mixing) {
-    cells += mixing.receivers.size() * mixing.sources.size();
+    const std::size_t own = mixing.receivers.size() * mixing.sources.size();
+    if (own <= cell_budget) {
+      fitting.push_back(&mixing);
+      cells += own;
+    }
   }
   const std::size_t every = std::max<std::size_t>(1, (cells + cell_budget - 1) / std::max<std::size_t>(1, cell_budget));
   Json rounds = Json::array();
-  for (std::size_t i = 0; i < algorithm.mixing.size(); ++i) {
+  for (std::size_t i = 0; i < fitting.size(); ++i) {
     // Counted from the end, so that the last round is always there.
-    if ((algorithm.mixing.size() - 1 - i) % every == 0) {
-      rounds.push_back(round_json(algorithm, algorithm.mixing[i]));
+    if ((fitting.size() - 1 - i) % every == 0) {
+      rounds.push_back(round_json(algorithm, *fitting[i]));
     }
   }
   return {{"label", algorithm.label}, {"of", algorithm.mixing.size()}, {"rounds", std::move(rounds)}};

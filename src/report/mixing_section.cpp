@@ -30,18 +30,16 @@ std::string mixing_figure(const Json& mixing, std::size_t number) {
       number, label, note, shown - 1);
 }
 
-}  // namespace
-
-std::string mixing_section(const Json& all) {
-  if (all.empty()) {
-    return "";
-  }
-  std::string figures;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    figures += mixing_figure(all[i], i);
-  }
+std::string undrawn_line(const Json& mixing) {
   return fmt::format(
-      "<section><h2>Who learns from whom</h2><p class=\"lead\">Each row is a client's new model, each column a client "
+      "<li>mixing of {} is not drawn: a single round has too many weights for a page; the files of mixing/ hold "
+      "them</li>",
+      escape_html(mixing["label"].get<std::string>()));
+}
+
+std::string maps_html(const std::string& figures) {
+  return fmt::format(
+      "<p class=\"lead\">Each row is a client's new model, each column a client "
       "whose model went into it, and the stronger the colour of a cell the larger its weight; clients with the same "
       "kind "
       "of data form blocks.</p>"
@@ -50,8 +48,27 @@ std::string mixing_section(const Json& all) {
       "<div class=\"figures\">{}<p class=\"note\">The strips along rows and columns show the true distribution of "
       "the receiver's data and of the data the source was trained on. Contraction is how much disagreement between "
       "models survives the mixing: 0 means that everyone gets the same model, 1 that groups stay apart. A column sum "
-      "far above 1 means that one client's model spreads widely.</p></div></section>\n",
+      "far above 1 means that one client's model spreads widely.</p></div>",
       figures);
+}
+
+}  // namespace
+
+std::string mixing_section(const Json& all) {
+  if (all.empty()) {
+    return "";
+  }
+  std::string figures;
+  std::string undrawn;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i]["rounds"].empty()) {
+      undrawn += undrawn_line(all[i]);
+    } else {
+      figures += mixing_figure(all[i], i);
+    }
+  }
+  return "<section><h2>Who learns from whom</h2>" + (figures.empty() ? std::string() : maps_html(figures)) +
+         (undrawn.empty() ? std::string() : "<ul class=\"notes\">" + undrawn + "</ul>") + "</section>\n";
 }
 
 Json mixing_json(std::span<const RunData> runs) {

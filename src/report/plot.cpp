@@ -76,8 +76,9 @@ std::string plot_svg(const Plot& plot) {
     keys.push_back({series.label, series.colour, class_of(series.look)});
   }
   const Legend legend = legend_svg(keys, 12, kBottom + 46, kWidth - 24);
+  const std::string changes = plot.drifts.empty() ? "" : fmt::format("; data change {} times", plot.drifts.size());
   std::string svg = open_svg(kWidth, kBottom + 52 + legend.height,
-                             fmt::format("{}: {} over {}", plot.title, plot.y_title, plot.x_title)) +
+                             fmt::format("{}: {} over {}{}", plot.title, plot.y_title, plot.x_title, changes)) +
                     vertical_axis_svg(area, plot.y_title);
   area.left += 14;  // the first and the last place stand off the edges
   area.right -= 14;
@@ -85,6 +86,10 @@ std::string plot_svg(const Plot& plot) {
   for (std::size_t i = 0; i < plot.places.size(); ++i) {
     svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
                        area.x(static_cast<double>(i), count), kBottom + 20, escape_html(plot.places[i]));
+  }
+  for (const double place : plot.drifts) {
+    svg += fmt::format(R"(<line class="drift" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)", area.x(place, count),
+                       area.top, area.bottom);
   }
   svg += fmt::format(R"(<text class="strong" x="{}" y="{}" text-anchor="end">{}</text>)", kWidth - 10, kBottom + 38,
                      escape_html(plot.x_title));

@@ -23,7 +23,8 @@ struct Plot {
   std::string y_title;              ///< with its unit
   std::vector<std::string> places;  ///< along the horizontal axis
   std::vector<Series> series;
-  std::string remark = {};  ///< a sentence more for its caption
+  std::string remark = {};          ///< a sentence more for its caption
+  std::vector<double> drifts = {};  ///< where data changed: 1.5 lies between the second place and the third
 };
 
 /// The class that a curve of this look has in styles, with a blank behind it; empty for our own.

@@ -106,6 +106,7 @@ std::optional<ProfileMap> profile_map(const AlgorithmRun& algorithm) {
   std::vector<double> rows;
   std::vector<ProfilePoint> points;
   std::size_t length = 0;
+  std::size_t all = 0;
   for (auto record = algorithm.rounds.rbegin(); record != algorithm.rounds.rend(); ++record) {
     // Files go by the label in the run, whatever the algorithm is called beside others.
     const std::filesystem::path file =
@@ -118,6 +119,7 @@ std::optional<ProfileMap> profile_map(const AlgorithmRun& algorithm) {
             array.shape.size());
     const auto count = static_cast<std::size_t>(array.shape[0]);
     const auto width = static_cast<std::size_t>(array.shape[1]);
+    all += count;
     const std::vector<std::uint32_t> clients = clients_of(algorithm, *record, count);
     length = length == 0 ? width : length;
     const std::size_t step = (count + kMost - 1) / kMost;  // of more clients than that, some
@@ -140,6 +142,7 @@ std::optional<ProfileMap> profile_map(const AlgorithmRun& algorithm) {
     points[i].y = map.points[i].y;
   }
   map.points = std::move(points);
+  map.profiles = {map.points.size(), all};
   return map;
 }
 

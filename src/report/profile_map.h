@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "feroma/report/run_data.h"
+#include "report/shown_part.h"
 
 namespace feroma::detail {
 
@@ -19,14 +20,16 @@ struct ProfilePoint {
 };
 struct ProfileMap {
   std::vector<ProfilePoint> points;
-  double explained = 0;  ///< share of the variance that the two dimensions keep
+  double explained = 0;     ///< share of the variance that the two dimensions keep
+  ShownPart profiles = {};  ///< of those that the run kept; only of profile_map()
 };
 
 /// The two directions in which rows vary most (principal components); a value that is not finite counts as the mean of
 /// its column. `rows` has `length` values per row. Signs are fixed: the largest part of a direction is positive.
 [[nodiscard]] ProfileMap principal_map(const std::vector<double>& rows, std::size_t length);
 
-/// The map of all profiles of an algorithm that the run kept; absent where there are not three.
+/// The map of the profiles of an algorithm that the run kept, at most 1 200: those of the last rounds, and of more
+/// clients than that some, evenly. Absent where there are not three.
 [[nodiscard]] std::optional<ProfileMap> profile_map(const AlgorithmRun& algorithm);
 /// Dots in the colour of the true distribution, earlier rounds faint, the last one strong; its number stands beside
 /// them.

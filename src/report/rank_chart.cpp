@@ -11,8 +11,8 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 640;
-constexpr double kLine = 62;  ///< where the ranks stand
+constexpr double kWidth = 640;  ///< or more, where labels need it
+constexpr double kLine = 62;    ///< where the ranks stand
 constexpr double kStep = 18;
 
 }  // namespace
@@ -36,19 +36,19 @@ std::string rank_chart_svg(const Comparison& comparison) {
   const std::vector<double>& ranks = comparison.friedman.mean_ranks;
   const std::size_t count = ranks.size();
   const std::size_t left_side = (count + 1) / 2;
-  double widest = 0;
+  double margin = 0;
   for (const std::string& label : comparison.labels) {
-    widest = std::max(widest, text_width(label + " (00.00)") + 20);
+    margin = std::max(margin, text_width(label + " (00.00)") + 20);
   }
-  const double margin = std::min(widest, kWidth / 3);
+  const double width = std::max(kWidth, 2 * margin + kWidth / 3);
   const auto x = [&](double rank) {
-    return margin + (kWidth - 2 * margin) * (rank - 1) / std::max(1.0, static_cast<double>(count) - 1);
+    return margin + (width - 2 * margin) * (rank - 1) / std::max(1.0, static_cast<double>(count) - 1);
   };
   const auto groups = rank_groups(ranks, comparison.critical_difference);
   const double first_label = kLine + 24 + 9 * static_cast<double>(groups.size());
   const double height = first_label + kStep * static_cast<double>(left_side) + 6;
   std::string svg = open_svg(
-      kWidth, height,
+      width, height,
       fmt::format("Critical-difference diagram of {} algorithms over {}; best: {} with mean rank {:.2f}", count,
                   comparison.count_text(comparison.friedman.blocks), comparison.labels.front(), ranks.front()));
   svg += fmt::format(R"(<path class="rule" d="M{:.1f} {}H{:.1f}"/>)", x(1), kLine, x(static_cast<double>(count)));
@@ -60,7 +60,7 @@ std::string rank_chart_svg(const Comparison& comparison) {
       svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", at, kLine - 10, rank);
     }
   }
-  const double reach = std::min(x(1 + comparison.critical_difference), kWidth - 4);
+  const double reach = std::min(x(1 + comparison.critical_difference), width - 4);
   svg += fmt::format(R"(<path class="rule" d="M{:.1f} 18v8M{:.1f} 22H{:.1f}M{:.1f} 18v8"/>)", x(1), x(1), reach, reach);
   svg += fmt::format(R"(<text class="strong" x="{:.1f}" y="12">critical difference {:.2f}</text>)", x(1),
                      comparison.critical_difference);
@@ -71,7 +71,7 @@ std::string rank_chart_svg(const Comparison& comparison) {
   for (std::size_t i = 0; i < count; ++i) {
     const bool left = i < left_side;
     const double y = first_label + kStep * static_cast<double>(left ? i : count - 1 - i) + 8;
-    const double end = left ? margin - 4 : kWidth - margin + 4;
+    const double end = left ? margin - 4 : width - margin + 4;
     svg += fmt::format(R"(<path class="rule" d="M{:.1f} {}V{:.1f}H{:.1f}"/>)", x(ranks[i]), kLine, y, end);
     svg += fmt::format(R"(<text class="strong" x="{:.1f}" y="{:.1f}" text-anchor="{}">{} ({:.2f})</text>)",
                        left ? end - 4 : end + 4, y + 4, left ? "end" : "start", escape_html(comparison.labels[i]),

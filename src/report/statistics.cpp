@@ -24,7 +24,7 @@ std::vector<double> differences(std::span<const double> a, std::span<const doubl
   return result;
 }
 
-/// How far differences that are equal may lie apart, because the values behind them were rounded.
+/// How far values or differences that are equal may lie apart, because the values behind them were rounded.
 double rounding_of(std::span<const double> a, std::span<const double> b) {
   constexpr double kSteps = 16;
   double largest = 0;
@@ -36,12 +36,32 @@ double rounding_of(std::span<const double> a, std::span<const double> b) {
   return kSteps * std::numeric_limits<double>::epsilon() * largest;
 }
 
-/// Of the values that are equal, how many are: for corrections.
-std::vector<std::size_t> tie_sizes(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+/// Ranks from 1, the largest value first; values no further than `rounding` from the largest of them share the mean of
+/// their ranks.
+std::vector<double> ranks_of(std::span<const double> values, double rounding) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return values[i] > values[j]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && values[order[begin]] - values[order[end]] <= rounding) {
+      ++end;
+    }
+    const double rank = static_cast<double>(begin + 1 + end) / 2;
+    for (; begin < end; ++begin) {
+      ranks[order[begin]] = rank;
+    }
+  }
+  return ranks;
+}
+
+/// How many share each rank: for corrections.
+std::vector<std::size_t> tie_sizes(std::vector<double> ranks) {
+  std::sort(ranks.begin(), ranks.end());
   std::vector<std::size_t> sizes;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0 && values[i] == values[i - 1]) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0 && ranks[i] == ranks[i - 1]) {
       sizes.back() += 1;
     } else {
       sizes.push_back(1);
@@ -68,10 +88,10 @@ double exact_lower_tail(const std::vector<double>& ranks, double w) {
          std::exp2(static_cast<double>(ranks.size()));
 }
 
-double normal_two_sided(const std::vector<double>& sizes, double w) {
-  const auto n = static_cast<double>(sizes.size());
+double normal_two_sided(const std::vector<double>& ranks, double w) {
+  const auto n = static_cast<double>(ranks.size());
   double variance = n * (n + 1) * (2 * n + 1) / 24;
-  for (const std::size_t ties : tie_sizes(sizes)) {
+  for (const std::size_t ties : tie_sizes(ranks)) {
     const auto t = static_cast<double>(ties);
     variance -= (t * t * t - t) / 48;
   }
@@ -97,29 +117,20 @@ std::optional<MeanDeviation> mean_and_deviation(std::span<const double> values) 
   return spread;
 }
 
+bool same_but_for_rounding(double a, double b) {
+  return std::abs(a - b) <= rounding_of(std::span(&a, 1), std::span(&b, 1));
+}
+
 std::vector<double> ranks_from_best(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return values[i] > values[j]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) {
-      ++end;
-    }
-    const double rank = static_cast<double>(begin + 1 + end) / 2;
-    for (; begin < end; ++begin) {
-      ranks[order[begin]] = rank;
-    }
-  }
-  return ranks;
+  return ranks_of(values, rounding_of(values, {}));
 }
 
 std::optional<PairedTest> wilcoxon_signed_rank(std::span<const double> a, std::span<const double> b) {
   std::vector<double> sizes;  // negative, so that the smallest difference has rank 1
   std::vector<bool> positive;
+  const double rounding = rounding_of(a, b);
   for (const double difference : differences(a, b)) {
-    if (difference != 0) {
+    if (std::abs(difference) > rounding) {
       sizes.push_back(-std::abs(difference));
       positive.push_back(difference > 0);
     }
@@ -127,7 +138,7 @@ std::optional<PairedTest> wilcoxon_signed_rank(std::span<const double> a, std::s
   if (sizes.empty()) {
     return std::nullopt;
   }
-  const std::vector<double> ranks = ranks_from_best(sizes);
+  const std::vector<double> ranks = ranks_of(sizes, rounding);
   double above = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     above += positive[i] ? ranks[i] : 0;
@@ -135,7 +146,7 @@ std::optional<PairedTest> wilcoxon_signed_rank(std::span<const double> a, std::s
   const double all = static_cast<double>(ranks.size() * (ranks.size() + 1)) / 2;
   PairedTest test{ranks.size(), std::min(above, all - above), 1, ranks.size() <= kExactPairs};
   test.p =
-      std::min(1.0, test.exact ? 2 * exact_lower_tail(ranks, test.statistic) : normal_two_sided(sizes, test.statistic));
+      std::min(1.0, test.exact ? 2 * exact_lower_tail(ranks, test.statistic) : normal_two_sided(ranks, test.statistic));
   return test;
 }
 
@@ -176,15 +187,16 @@ std::optional<FriedmanTest> friedman(const std::vector<std::vector<double>>& val
             block.size(), test.methods);
     const std::vector<double> ranks = ranks_from_best(block);
     for (std::size_t j = 0; j < ranks.size(); ++j) {
-      test.mean_ranks[j] += ranks[j] / n;
+      test.mean_ranks[j] += ranks[j];  // halves add without rounding, so that equal sums stay equal
     }
-    for (const std::size_t size : tie_sizes(block)) {
+    for (const std::size_t size : tie_sizes(ranks)) {
       const auto t = static_cast<double>(size);
       ties += t * t * t - t;
     }
   }
   double squares = 0;
-  for (const double rank : test.mean_ranks) {
+  for (double& rank : test.mean_ranks) {
+    rank /= n;
     squares += (rank - (k + 1) / 2) * (rank - (k + 1) / 2);
   }
   const double untied = 1 - ties / (n * (k * k * k - k));

@@ -17,7 +17,6 @@ Study make_study(RunSet set, const StudyOptions& options, const std::vector<Publ
     study.results = results_in_tables(options.tables, published, study.set, study.results);
   }
   study.groups = group_results(study.set, study.results);
-  study.comparison = compare(study.set, study.results, options.versus, study.notes);
   if (options.against_paper && options.tables.empty()) {
     for (const auto& [name, title] : paper_table_names(published)) {
       PaperTable table = make_paper_table(name, published, study.set, study.results);
@@ -30,6 +29,8 @@ Study make_study(RunSet set, const StudyOptions& options, const std::vector<Publ
           "no run has the settings of an experiment of the paper: there is nothing to put beside it");
     }
   }
+  study.comparison = compare(study.set, study.results, options.versus,
+                             study.tables.empty() ? FedAvgRound::last : FedAvgRound::best, study.notes);
   return study;
 }
 

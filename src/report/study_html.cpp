@@ -99,8 +99,8 @@ std::string group_section(const ResultGroup& group) {
 
 std::string comparison_section(const Comparison& comparison) {
   std::string html = fmt::format(
-      "<section><h2>Which differ</h2><p class=\"lead\">Over {} that all of these have; on P(Y|X) by few labels where a "
-      "method can use them. Friedman's chi-square {:.2f}, p {}. Against {}: by how many points it leads, over how many "
+      "<section><h2>Which differ</h2><p class=\"lead\">Over {} that all of these have. Friedman's chi-square {:.2f}, p "
+      "{}. Against {}: by how many points it leads, over how many "
       "settings and seeds (n), and two-sided p values of paired tests.</p><div class=\"scroll\" "
       "tabindex=\"0\"><table><thead><tr>",
       comparison.count_text(comparison.friedman.blocks), comparison.friedman.chi_square,

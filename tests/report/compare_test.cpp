@@ -165,5 +165,75 @@ TEST(Compare, WithATableItIsAboutItsExperiments) {
   EXPECT_TRUE(holds(study_text(study, false), "feroma-auto leads by"));
 }
 
+/// Two settings of a shift in which FedAvg has 70 after the last round, 71 known and 75 in its best round, and
+/// feroma-auto 90, 90.75 with few labels and 90.5 in a best round that nobody asks for.
+void write_best_rounds(const TempFolder& folder, const std::string& shift) {
+  ResultRecord fedavg = sample_result("fedavg", 70);
+  fedavg.accuracy_best_round = 75;
+  for (const int drifts : {5, 10}) {
+    write_cell(folder / fmt::format("{}", drifts), {.shift = shift, .drifts = drifts},
+               {fedavg, sample_result("feroma-auto", 90)});
+  }
+}
+
+TEST(Compare, FedAvgIsThatOfTheTablesItStandsBeside) {
+  const TempFolder folder;
+  write_best_rounds(folder, "covariate");
+  const std::string last = "FedAvg counts by its model of the last round";
+  const std::string best = "FedAvg counts by its model of the round with the best validation loss";
+  const Study plain = study_of(folder);
+  ASSERT_TRUE(plain.comparison);
+  EXPECT_DOUBLE_EQ(plain.comparison->pairs.at(0).mean_difference, 20);
+  EXPECT_TRUE(holds(study_text(plain, false), last)) << study_text(plain, false);
+  for (const StudyOptions& options :
+       {StudyOptions{.tables = {"main_appe_mnist_px"}}, StudyOptions{.against_paper = true}}) {
+    const Study beside = study_of(folder, options);
+    ASSERT_FALSE(beside.tables.empty());
+    ASSERT_TRUE(beside.comparison);
+    EXPECT_EQ(beside.comparison->blocks.at(0), (std::vector<double>{90, 75}));
+    EXPECT_DOUBLE_EQ(beside.comparison->pairs.at(0).mean_difference, 15);
+    EXPECT_TRUE(holds(study_text(beside, false), best)) << study_text(beside, false);
+    EXPECT_FALSE(holds(study_text(beside, false), last));
+  }
+}
+
+TEST(Compare, OnConceptsFedAvgIsThatOfTheTablesToo) {
+  const TempFolder folder;
+  write_best_rounds(folder, "concept_label");
+  const Study plain = study_of(folder);
+  ASSERT_TRUE(plain.comparison);
+  EXPECT_DOUBLE_EQ(plain.comparison->pairs.at(0).mean_difference, 90.75 - 71);
+  EXPECT_TRUE(holds(study_text(plain, false), "P(Y|X) counts by few labels where a method has such a figure"));
+  const Study beside = study_of(folder, {.tables = {"main_appe_mnist_pyx"}});
+  ASSERT_TRUE(beside.comparison);
+  EXPECT_DOUBLE_EQ(beside.comparison->pairs.at(0).mean_difference, 90.75 - 75);
+}
+
+TEST(Compare, WithoutTablesOfThePaperFedAvgIsItsLastRound) {
+  // --against paper finds no table for this dataset, so the tables of settings are all there are.
+  const TempFolder folder;
+  ResultRecord fedavg = sample_result("fedavg", 70);
+  fedavg.accuracy_best_round = 75;
+  for (const int drifts : {5, 10}) {
+    write_cell(folder / fmt::format("{}", drifts), {.drifts = drifts, .dataset = "emnist"},
+               {fedavg, sample_result("feroma-auto", 90)});
+  }
+  const Study study = study_of(folder, {.against_paper = true});
+  EXPECT_TRUE(study.tables.empty());
+  ASSERT_TRUE(study.comparison);
+  EXPECT_DOUBLE_EQ(study.comparison->pairs.at(0).mean_difference, 20);
+}
+
+TEST(Compare, SaysNothingOfFedAvgOrConceptsWithoutThem) {
+  const TempFolder folder;
+  for (const int drifts : {5, 10}) {
+    write_cell(folder / fmt::format("{}", drifts), {.drifts = drifts},
+               {sample_result("ifca", 70), sample_result("feroma-auto", 90)});
+  }
+  const Study study = study_of(folder);
+  ASSERT_TRUE(study.comparison);
+  EXPECT_EQ(study.comparison->notes().size(), 1U) << "how settings count";
+}
+
 }  // namespace
 }  // namespace feroma

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "src/report/axis.h"
+#include "src/report/bar_chart.h"
 #include "src/report/chart_style.h"
 #include "src/report/mixing_chart.h"
 #include "src/report/profile_map.h"
@@ -126,6 +129,8 @@ TEST(ProfileMap, OfManyClientsShowsSome) {
   ASSERT_TRUE(map);
   EXPECT_EQ(map->points.size(), 650U);  // every second
   EXPECT_EQ(map->points.back().client, 1298U);
+  EXPECT_EQ(map->profiles.shown, 650U);
+  EXPECT_EQ(map->profiles.all, 1300U);
 }
 
 TEST(MixingCharts, HaveAPanelPerRoundAndPerClient) {
@@ -210,6 +215,35 @@ TEST(RunFigures, SayHowManyClientsAndRoundsTheyShow) {
   EXPECT_TRUE(undrawn_figures(small).empty());
 }
 
+TEST(RunFigures, SayHowManyProfilesTheyShow) {
+  const TempFolder few;
+  EXPECT_FALSE(holds(caption_of(run_with_profiles(few), "run-profiles-feroma-auto"), "Drawn are"));
+  // 700 profiles in each of rounds 4 and 5: those of round 4 would make it more than 1 200.
+  const TempFolder many;
+  const RunData run = run_with_profiles(many, {.clients = 700, .rounds = 5});
+  EXPECT_TRUE(caption_of(run, "run-profiles-feroma-auto")
+                  .ends_with(" Drawn are 700 of 1400 profiles, those of the last rounds and evenly over clients."))
+      << caption_of(run, "run-profiles-feroma-auto");
+}
+
+TEST(RunFigures, MarkWhereDataChangedBehindAllAlgorithmsToo) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "run", {});
+  const Figure figure = run_figures(load_run(folder / "run")).front();
+  ASSERT_EQ(figure.name, "run-accuracy");
+  // Before rounds 3, 5 and 7 of 8, which stand evenly from 74 to 522: 74 + 64 * 1.5 and so on.
+  EXPECT_EQ(count(figure.svg, "class=\"drift\""), 3U);
+  for (const char* place : {"x1=\"170.0\" x2=\"170.0\"", "x1=\"298.0\"", "x1=\"426.0\""}) {
+    EXPECT_TRUE(holds(figure.svg, place)) << place;
+  }
+  EXPECT_TRUE(holds(figure.svg, "data change 3 times"));
+  EXPECT_TRUE(figure.caption.ends_with(" Dotted uprights mark where data changed."));
+  testing::write_sample_run(folder / "still", {.distributions = 1});
+  const Figure still = run_figures(load_run(folder / "still")).front();
+  EXPECT_EQ(count(still.svg, "class=\"drift\""), 0U);
+  EXPECT_FALSE(holds(still.caption, "Dotted"));
+}
+
 TEST(RunFigures, SayWhyMixingAmongVeryManyIsNotDrawn) {
   const TempFolder folder;
   testing::write_sample_run(folder / "many", {.clients = 201, .rounds = 4, .algorithms = {"feroma-auto"}});
@@ -235,6 +269,38 @@ TEST(RankGroups, AreTheLongestStretchesWithinTheDifference) {
   EXPECT_EQ(detail::rank_groups({1, 1.5, 2.2, 4}, 1), (Groups{{0, 1}, {1, 2}}));
   EXPECT_EQ(detail::rank_groups({1, 1.5, 1.9, 4}, 1), (Groups{{0, 2}}));
   EXPECT_EQ(detail::rank_groups({1, 2, 3}, 0.5), Groups{});
+}
+
+/// Where the text that starts like this is anchored.
+double place_of_text(const std::string& svg, const std::string& start) {
+  const std::size_t at = svg.rfind(" x=\"", svg.find(">" + start));
+  return std::stod(svg.substr(at + 4));
+}
+
+TEST(RankChart, IsAsWideAsItsLabelsNeed) {
+  Comparison comparison;
+  comparison.labels = {std::string(60, 'v'), std::string(60, 'w')};
+  comparison.friedman = {5, 2, {1, 2}, 5, 0.025};
+  comparison.critical_difference = 0.88;
+  const std::string svg = detail::rank_chart_svg(comparison);
+  const double length = detail::text_width(comparison.labels[0] + " (1.00)");
+  EXPECT_GE(place_of_text(svg, comparison.labels[0]), length) << "it ends there";
+  EXPECT_LE(place_of_text(svg, comparison.labels[1]) + length, detail::size_of_chart(svg).width) << "it starts there";
+  comparison.labels = {"feroma-auto", "fedavg"};
+  EXPECT_EQ(detail::size_of_chart(detail::rank_chart_svg(comparison)).width, 640);
+}
+
+TEST(CostBars, AreAsWideAsTheirLabelsNeed) {
+  ResultGroup group;
+  GroupRow row;
+  row.label = std::string(60, 'w');
+  row.values.assign(group_columns().size(), MeanDeviation{10, std::nullopt, 1});
+  group.rows = {row};
+  const std::string svg = detail::cost_bars_svg(group);
+  EXPECT_GE(place_of_text(svg, row.label), detail::text_width(row.label)) << "it ends there";
+  EXPECT_LE(place_of_text(svg, "10.0<") + detail::text_width("10.0"), detail::size_of_chart(svg).width);
+  group.rows[0].label = "fedavg";
+  EXPECT_EQ(detail::size_of_chart(detail::cost_bars_svg(group)).width, 560);
 }
 
 TEST(Figures, HaveNamesOfTheirOwnAndTextForThoseWhoDoNotSee) {

@@ -30,6 +30,14 @@ TEST(Ranks, AreFromTheBestAndTiesShareTheirMean) {
   EXPECT_EQ(ranks_from_best(std::vector<double>{5, 9, 5, 5}), (std::vector<double>{3, 1, 3, 3}));
 }
 
+TEST(Ranks, RoundingDoesNotPartEqualValues) {
+  const double sum = 0.1 + 0.2;  // 0.30000000000000004
+  EXPECT_EQ(ranks_from_best(std::vector<double>{sum, 0.3, 0.5}), (std::vector<double>{2.5, 2.5, 1}));
+  EXPECT_EQ(ranks_from_best(std::vector<double>{70.0001, 70}), (std::vector<double>{1, 2})) << "one test sample more";
+  EXPECT_TRUE(same_but_for_rounding(sum, 0.3));
+  EXPECT_FALSE(same_but_for_rounding(70.0001, 70));
+}
+
 TEST(Wilcoxon, FiveEqualSignsGiveOneSixteenth) {
   // All of five differences positive: 2 of 2^5 patterns are as extreme.
   const auto test = wilcoxon_signed_rank(std::vector<double>{2, 4, 6, 8, 10}, std::vector<double>{1, 2, 3, 4, 5});
@@ -61,6 +69,18 @@ TEST(Wilcoxon, CountsTiesExactlyAndLeavesOutEqualPairs) {
   EXPECT_DOUBLE_EQ(test->statistic, 4);
   EXPECT_DOUBLE_EQ(test->p, 1);
   EXPECT_FALSE(wilcoxon_signed_rank(std::vector<double>{1, 2}, std::vector<double>{1, 2}).has_value());
+}
+
+TEST(Wilcoxon, RoundingNeitherPartsTiesNorMakesDifferences) {
+  // Differences 19.9 19.9 19.9 -19.9, of which two come out as 19.89999999999999: ranks 2.5 each, the smaller sum 2.5.
+  // Of the 16 patterns the empty one and four of one rank have at most that: p = 2 * 5/16.
+  const std::vector<double> a{90.1, 91.3, 64.3, 13.4};
+  const std::vector<double> b{70.2, 71.4, 44.4, 33.3};
+  const auto test = wilcoxon_signed_rank(a, b);
+  ASSERT_TRUE(test.has_value());
+  EXPECT_DOUBLE_EQ(test->statistic, 2.5);
+  EXPECT_DOUBLE_EQ(test->p, 10.0 / 16);
+  EXPECT_FALSE(wilcoxon_signed_rank(std::vector<double>{0.1 + 0.2}, std::vector<double>{0.3}).has_value());
 }
 
 TEST(Wilcoxon, BeyondTwentyFivePairsIsNormal) {
@@ -138,6 +158,18 @@ TEST(Friedman, NeedsTwoBlocksAndBearsBlocksThatAreAllTies) {
   EXPECT_FALSE(friedman({{1}, {2}}).has_value());
   const auto ties = friedman({{1, 1}, {2, 2}});
   EXPECT_DOUBLE_EQ(ties->p, 1);
+}
+
+TEST(Friedman, RoundingDecidesNoRank) {
+  const double sum = 0.1 + 0.2;
+  const auto ties = friedman({{sum, 0.3}, {sum, 0.3}});
+  ASSERT_TRUE(ties.has_value());
+  EXPECT_EQ(ties->mean_ranks, (std::vector<double>{1.5, 1.5}));
+  EXPECT_DOUBLE_EQ(ties->p, 1);
+  // Ranks 1 2 3, 2 3 1 and 3 1 2: thirds of them would add to 2 or to 1.9999999999999998.
+  const auto turns = friedman({{3, 2, 1}, {2, 1, 3}, {1, 3, 2}});
+  ASSERT_TRUE(turns.has_value());
+  EXPECT_EQ(turns->mean_ranks, (std::vector<double>{2, 2, 2}));
 }
 
 TEST(Nemenyi, AgreesWithDemsarsTable) {

@@ -100,6 +100,22 @@ TEST(Groups, AreRankedByFewLabelsWhereNothingElseTellsConceptsApart) {
   EXPECT_EQ(study.groups.at(0).rows[0].rank, 1U);
 }
 
+TEST(Groups, MeansThatRoundingAlonePartsShareARank) {
+  // 70.1 + 70.2 + 70.3 in another order: the means are 70.2 and 70.19999999999999.
+  const TempFolder folder;
+  const std::vector<double> fedavg{70.1, 70.2, 70.3};
+  const std::vector<double> ifca{70.1, 70.3, 70.2};
+  for (std::size_t i = 0; i < fedavg.size(); ++i) {
+    write_cell(folder / fmt::format("{}", i), {.seed = 42 + static_cast<int>(i)},
+               {sample_result("fedavg", fedavg[i]), sample_result("ifca", ifca[i])});
+  }
+  const Study study = study_of(folder);
+  ASSERT_EQ(study.groups.size(), 1U);
+  ASSERT_EQ(study.groups[0].rows.size(), 2U);
+  EXPECT_EQ(study.groups[0].rows[0].rank, 1U);
+  EXPECT_EQ(study.groups[0].rows[1].rank, 1U);
+}
+
 TEST(Groups, OfTheCostTableAreTheRunsThatItMeasures) {
   const TempFolder folder;
   write_cell(folder / "tinted", {.level = "medium"}, {sample_result("fedavg", 70), sample_result("feroma-auto", 90)});

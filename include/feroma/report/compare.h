@@ -9,11 +9,16 @@
 
 namespace feroma {
 
+/// Which model of FedAvg is compared: the last round's, or that of the round with the best validation loss.
+enum class FedAvgRound { last, best };
+
 /// Algorithms compared over blocks. A block is a setting with a seed that all of them have, and counts by the mean over
 /// such seeds; where all results are of one setting, each seed is a block.
 struct Comparison {
   std::vector<std::string> labels;           ///< by mean rank, best first
   bool by_seed = false;                      ///< blocks are the seeds of one setting
+  std::optional<FedAvgRound> fedavg_round;   ///< absent without FedAvg
+  bool has_concepts = false;                 ///< some of the settings are on P(Y|X)
   std::vector<std::vector<double>> blocks;   ///< blocks x labels
   std::size_t left_out = 0;                  ///< blocks in which one of them is missing
   std::vector<std::string> labels_left_out;  ///< too few blocks have them beside the others
@@ -38,10 +43,12 @@ struct Comparison {
   [[nodiscard]] std::vector<std::string> notes() const;
 };
 
-/// Compares by `comparable_accuracy`; absent where there are no two algorithms with two blocks, of which `notes` tells.
+/// Compares by `comparable_accuracy`, but FedAvg by the best round where `fedavg` asks for it: beside tables of the
+/// paper, which have it so. Absent where there are no two algorithms with two blocks, of which `notes` tells.
 /// `reference` is a label, which is never left out, or empty for the one with the best mean rank; an unknown one is an
 /// invalid_config error.
 [[nodiscard]] std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult>& results,
-                                                const std::string& reference, std::vector<std::string>& notes);
+                                                const std::string& reference, FedAvgRound fedavg,
+                                                std::vector<std::string>& notes);
 
 }  // namespace feroma

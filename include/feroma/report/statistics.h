@@ -16,18 +16,21 @@ struct MeanDeviation {
 /// Absent for no values.
 [[nodiscard]] std::optional<MeanDeviation> mean_and_deviation(std::span<const double> values);
 
-/// Ranks from 1, the largest value first; equal values share the mean of their ranks.
+/// Whether two values lie no further apart than rounding puts equal ones.
+[[nodiscard]] bool same_but_for_rounding(double a, double b);
+
+/// Ranks from 1, the largest value first; values that are the same but for rounding share the mean of their ranks.
 [[nodiscard]] std::vector<double> ranks_from_best(std::span<const double> values);
 
 /// A two-sided test of pairs a[i], b[i].
 struct PairedTest {
-  std::size_t pairs = 0;  ///< that count; Wilcoxon leaves out equal ones
+  std::size_t pairs = 0;  ///< that count; Wilcoxon leaves out those that are equal but for rounding
   double statistic = 0;   ///< Wilcoxon: the smaller rank sum; t test: t of a - b
   double p = 1;
   bool exact = true;  ///< whether p is exact under the test's own assumptions
 };
 /// Wilcoxon's signed-rank test: every sign pattern is counted up to 25 pairs, beyond that the normal approximation with
-/// corrections for ties and continuity. Absent where no pair differs.
+/// corrections for ties and continuity. Differences that rounding alone parts are ties. Absent where no pair differs.
 [[nodiscard]] std::optional<PairedTest> wilcoxon_signed_rank(std::span<const double> a, std::span<const double> b);
 /// Student's t test of the differences; absent for fewer than two pairs or differences that vary by rounding alone.
 [[nodiscard]] std::optional<PairedTest> paired_t(std::span<const double> a, std::span<const double> b);
