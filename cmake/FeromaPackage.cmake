@@ -9,7 +9,7 @@ install(TARGETS feroma RUNTIME DESTINATION bin ${operator})
 install(FILES ${packaging}/feroma.service ${packaging}/feroma-client@.service DESTINATION lib/systemd/system ${operator})
 install(FILES ${packaging}/feroma.sysusers DESTINATION lib/sysusers.d RENAME feroma.conf ${operator})
 install(FILES ${PROJECT_SOURCE_DIR}/configs/federation.toml DESTINATION /etc/feroma RENAME federation.toml.example ${operator})
-foreach(document dashboard data federation files flower operations privacy reliability report
+foreach(document dashboard data federation files flower operations operations-reference privacy reliability report
         robustness scenarios sweeps)
   install(FILES ${PROJECT_SOURCE_DIR}/docs/${document}.md DESTINATION share/doc/feroma ${operator})
 endforeach()
