@@ -1,5 +1,6 @@
-// A client that says anything to a server in the middle of a round. Chunks are frames as they are (kind 0), frames with
-// the right session and number (1), and answers whose announcement is right (2).
+// A client that says anything to a server in the middle of a round, or a visitor to one that has finished some. Chunks
+// are frames as they are (kind 0), frames with the right session and number (1), and answers whose announcement is
+// right (2): to the task of a round, or to a visitor's question.
 #include <google/protobuf/stubs/logging.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 
 #include "fuzz/chunks.h"
 #include "fuzz/one_round.h"
+#include "fuzz/played.h"
 #include "net/wire.h"
 
 namespace {
@@ -15,6 +17,12 @@ namespace {
 namespace v1 = feroma::v1;
 using feroma::fuzz::Chunk;
 using feroma::fuzz::tiny_model;
+
+/// What visitors are served with.
+std::shared_ptr<const feroma::Algorithm> after_two_rounds() {
+  static const feroma::fuzz::Played played = feroma::fuzz::play("feroma");
+  return {std::shared_ptr<const void>(), played.algorithm.get()};  // it is never destroyed while a hub is there
+}
 
 /// A server with one round going on, and the connection of one client.
 class Conversation {
@@ -81,8 +89,10 @@ class Conversation {
   }
 
   std::atomic<bool> stop_ = false;
-  feroma::net::Hub hub_{
-      {"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
+  feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4, {}, after_two_rounds},
+                        feroma::fuzz::one_answer_suffices(),
+                        {},
+                        stop_};
   std::shared_ptr<feroma::net::Session> session_;
   std::string nonce_;
   std::uint64_t counter_ = 0;

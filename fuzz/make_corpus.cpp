@@ -113,10 +113,22 @@ void messages() {
   write("message", "null", encode_message({{{"none", feroma::ParametersPtr()}}}, tiny_model()->layout()));
 }
 
-void client_frames() {
+v1::ClientFrame hello_of_client() {
   v1::ClientFrame hello;
   hello.mutable_hello()->set_protocol(1);
   hello.mutable_hello()->set_software("feroma");
+  return hello;
+}
+
+std::string hello_of_visitor(bool few_labels) {
+  v1::ClientFrame hello = hello_of_client();
+  hello.mutable_hello()->mutable_visit()->set_candidates(3);
+  hello.mutable_hello()->mutable_visit()->set_few_labels(few_labels);
+  return chunk(1, hello);
+}
+
+void client_frames() {
+  const v1::ClientFrame hello = hello_of_client();
   v1::ClientFrame beat;
   beat.mutable_beat()->set_echo(5);
   v1::ClientFrame goodbye;
@@ -132,8 +144,6 @@ void client_frames() {
   reported.mutable_answer()->mutable_telemetry()->mutable_before()->set_accuracy(50);
   v1::ClientFrame piece;
   piece.mutable_piece()->set_data("abc");
-  v1::ClientFrame visit = hello;
-  visit.mutable_hello()->mutable_visit()->set_candidates(3);
   const std::string begin = chunk(1, hello);
   const std::string answer = chunk(
       2,
@@ -144,7 +154,7 @@ void client_frames() {
   write("client_frame", "large", begin + chunk(1, large));
   write("client_frame", "pieces", begin + chunk(1, reported) + chunk(1, piece) + chunk(1, piece));
   write("client_frame", "replayed", begin + chunk(0, beat));
-  write("client_frame", "visit", chunk(1, visit) + chunk(1, beat));
+  write("client_frame", "visit", hello_of_visitor(false) + chunk(1, beat));
   write("client_frame", "no_hello", chunk(1, beat));
 }
 
@@ -188,6 +198,11 @@ void visits() {
   const feroma::Message question = played.algorithm->visitor_question();
   const feroma::Message told = played.algorithm->visitor_profile(question, context);
   write("visit", "description", chunk(0, encoded(told)));
+  const std::string description = chunk(2, encoded(told));
+  write("client_frame", "visit_served", hello_of_visitor(false) + description);
+  write("client_frame", "visit_few_labels", hello_of_visitor(true) + description);
+  write("client_frame", "visit_twice", hello_of_visitor(false) + description + description);
+  write("client_frame", "visit_no_message", hello_of_visitor(false) + chunk(2, "abc"));
   write("visit", "question", chunk(1, encoded(question)));
   for (const bool few_labels : {false, true}) {
     const feroma::Offer offer = offer_to_visitor(*played.algorithm, told, {few_labels, 2});
@@ -361,6 +376,30 @@ void texts() {
         std::string_view("0 a\0b "
                          "\r\n\t 1",
                          10));
+  write("data_versions", "two", digest + "\n" + std::string(64, 'b') + "\n");
+  write("data_versions", "last", digest + "\n" + std::string(64, 'f') + "\n");
+  write("data_versions", "no_end", digest);
+  write("data_versions", "short", digest + "\nabc\n");
+  write("data_versions", "empty_line", digest + "\n\n" + digest + "\n");
+  write("data_versions", "other_ends", digest + "\r\n");
+}
+
+void welcomes() {
+  const std::string begin =
+      "[scenario]\nseed = 1\nrounds = 3\nclients = 2\n[training]\nmodel = \"mlp\"\nlocal_epochs = 1\n";
+  const std::string fedavg = "[[algorithm]]\nname = \"fedavg\"\n";
+  const std::string profiled = "[[algorithm]]\nname = \"feroma\"\npreset = \"auto\"\nwarmup_rounds = 1\n";
+  write("welcome", "fedavg", begin + fedavg);
+  write("welcome", "feroma", begin + profiled + "profile.dimensions = 2\nprofile.encoder = \"encoder.safetensors\"\n");
+  write("welcome", "private", begin + profiled + "[privacy]\nmode = \"gaussian\"\nepsilon_total = 2\n");
+  write("welcome", "pure", begin + profiled + "[privacy]\nmode = \"pure\"\nbounds = \"histogram\"\n");
+  write("welcome", "components", begin + "[[algorithm]]\nname = \"fedem\"\n");
+  write("welcome", "large", begin + fedavg + "[privacy]\nmode = \"gaussian\"\nmax_records = 1000000000\n");
+  write("welcome", "two_algorithms", begin + fedavg + profiled);
+  write("welcome", "no_algorithm", begin);
+  write("welcome", "file_model", "[training]\nmodel = \"/etc/model.pt\"\n" + fedavg);
+  write("welcome", "not_for_clients", begin + fedavg + "[membership]\nmode = \"none\"\n[attack]\nkind = \"none\"\n");
+  write("welcome", "unknown_key", begin + fedavg + "[training.more]\nx = 1\n");
 }
 
 }  // namespace
@@ -382,5 +421,6 @@ int main(int argc, char** argv) {
   files();
   states();
   texts();
+  welcomes();
   return 0;
 }

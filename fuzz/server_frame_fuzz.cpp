@@ -1,6 +1,7 @@
 // A server that says anything to a client. Chunks are frames as they are (kind 0), frames with the right session and
 // number (1), tasks whose announcement is right (2), and tasks of FedAvg with some values of the model replaced (3);
-// one that comes first (4) changes the welcome, but for the config: a server may ask for as much work as it likes.
+// one that comes first (4) changes the welcome, but for the config: that is the target `welcome`'s, because a server
+// may ask for as much work as it likes.
 #include <google/protobuf/stubs/logging.h>
 
 #include <atomic>

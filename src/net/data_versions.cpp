@@ -15,7 +15,8 @@ DataVersions::DataVersions(fs::path file) : file_(std::move(file)) {
   }
   std::istringstream lines(read_text(file_));
   for (std::string line; std::getline(lines, line);) {
-    require(line.size() == 64, ErrorCode::invalid_data, "{}:{}: a version must have 64 hexadecimal digits, got \"{}\"",
+    const bool is_digest = line.size() == 64 && line.find_first_not_of("0123456789abcdef") == std::string::npos;
+    require(is_digest, ErrorCode::invalid_data, "{}:{}: a version must have 64 hexadecimal digits, got \"{}\"",
             file_.string(), versions_.size() + 1, line);
     versions_.push_back(line);
   }

@@ -1,4 +1,5 @@
-"""The kills of F1 that matter most, a few seconds of them: what `mutants` runs against servers that are broken on purpose."""
+"""The kills of F1 that matter most, a few seconds of them: what `mutants` runs against servers that are broken on purpose,
+and, like every scenario, a test of its own."""
 from kills import Kill, play_all, undisturbed
 
 

@@ -119,6 +119,7 @@ bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
     }
     RecordingLink recorded(*link, log, client);
     const Ending ending = link->explain(agent.serve(recorded));
+    log.write(client, "ended {}", v1::Reason_Name(ending.reason));
     if (ending.reason == v1::FINISHED) {
       return true;
     }

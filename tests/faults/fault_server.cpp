@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
@@ -18,6 +20,29 @@
 
 namespace feroma::faults {
 namespace {
+
+/// Seconds of the monotonic clock, which every program of the harness has in common.
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Tells the harness when a round is begun and when each of its exchanges is over.
+class Narrator final : public FaultHook {
+ public:
+  explicit Narrator(FaultHook& next) : next_(next) {}
+
+  void passed(const char* point) override {
+    const std::string_view name(point);
+    if (name == "round.begun" || name == "round.phase_answered" || name == "round.phase_done") {
+      fmt::print("{} {:.6f}\n", name, now());
+      std::fflush(stdout);
+    }
+    next_.passed(point);
+  }
+  FileFault before(const FileCall& call) override { return next_.before(call); }
+  void after(const FileCall& call) override { next_.after(call); }
+
+ private:
+  FaultHook& next_;
+};
 
 Injector::Options injector_options(const Arguments& arguments, const std::filesystem::path& state) {
   Injector::Options options;
@@ -47,8 +72,8 @@ void serve(const Arguments& arguments) {
   FederationPlan plan = read_federation_plan(parse_settings(read_text(config), config));
   plan.state = arguments.require("--state");
   plan.round_finished = [](const RoundRecord& round, int) {
-    fmt::print("round {} seconds {:.4f} clients {} dropped {} accuracy {:.3f}\n", round.round, round.seconds,
-               round.clients.size(), round.dropped.size(), round.accuracy_after);
+    fmt::print("round {} seconds {:.4f} clients {} dropped {} accuracy {:.3f} at {:.6f}\n", round.round, round.seconds,
+               round.clients.size(), round.dropped.size(), round.accuracy_after, now());
     std::fflush(stdout);
   };
   const std::atomic<bool> stop = false;
@@ -66,7 +91,8 @@ int run(int argc, char** argv) {
       fmt::print(stderr, "{}\n", entry.message);
     }
   });
-  install_fault_hook(&injector);
+  Narrator narrator(injector);
+  install_fault_hook(&narrator);
   int code = 0;
   try {
     serve(arguments);

@@ -66,7 +66,8 @@ class Server(threading.Thread):
         super().__init__(daemon=True)
         self.started = time.monotonic()
         self.listening = None
-        self.rounds = []  # (number, time, seconds, clients, dropped)
+        self.rounds = []  # (number, when it was finished, seconds, clients, dropped)
+        self.steps = []  # (point, when it was passed), in order; "finished N" where round N was
         self.changed = threading.Condition()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         self.start()
@@ -77,8 +78,12 @@ class Server(threading.Thread):
             with self.changed:
                 if words[0] == "listening":
                     self.listening = time.monotonic()
+                elif words[0].startswith("round."):
+                    self.steps.append((words[0], float(words[1])))
                 elif words[0] == "round":
-                    self.rounds.append((int(words[1]), time.monotonic(), float(words[3]), int(words[5]), int(words[7])))
+                    when = float(words[-1])
+                    self.rounds.append((int(words[1]), when, float(words[3]), int(words[5]), int(words[7])))
+                    self.steps.append((f"finished {words[1]}", when))
                 self.changed.notify_all()
 
     def wait_for(self, condition, seconds=LONGEST_LIFE):
@@ -87,6 +92,22 @@ class Server(threading.Thread):
 
     def finished_round(self):
         return self.rounds[-1][0] if self.rounds else 0
+
+    def exchanges(self):
+        """(round, phase, began, over, attempts) of each exchange of a finished round: how often the round was begun."""
+        done, this_round, since, attempts = [], [], None, 0
+        for point, when in self.steps:
+            if point == "round.begun":
+                this_round, since, attempts = [], when, attempts + 1
+            elif point == "round.phase_answered":
+                this_round.append((since, when))
+            elif point == "round.phase_done":
+                since = when
+            else:
+                number = int(point.split()[1])
+                done += [(number, phase, began, over, attempts) for phase, (began, over) in enumerate(this_round)]
+                attempts = 0
+        return done
 
     def end(self, seconds=LONGEST_LIFE):
         """The exit code; a server that does not end is killed, and counts as hung."""
@@ -200,8 +221,10 @@ class Federation:
             process.stderr.close()
         self.running = []
 
-    def last_errors(self):
+    def errors(self):
+        """What servers have written into their logs so far."""
         path = self.folder / "server.err"
-        return path.read_text()[-600:] if path.exists() else ""
+        return path.read_text() if path.exists() else ""
 
-
+    def last_errors(self):
+        return self.errors()[-600:]

@@ -49,6 +49,16 @@ def undisturbed(context, name, **how):
     return federation, counts
 
 
+def wrong_end(federation, life, code):
+    """What is wrong where a life ended otherwise than it should; nobody is left running. A server that had to be ended
+    says nothing by itself, but what its clients wrote down may name what keeps it waiting."""
+    federation.abandon()
+    if code is None:
+        # Ledgers and results are those of a federation that is over.
+        return [f"hung: {life} did not end: {federation.last_errors()}"] + federation.check(finishes=False, private=False)
+    return [f"I5: {life} ended with {code}: {federation.last_errors()}"]
+
+
 def play(context, name, kills, reference, **how):
     """One federation whose server is killed again and again; returns problems, and kills that came too late."""
     federation = Federation(context.binaries, context.folder / name, **how)
@@ -60,16 +70,14 @@ def play(context, name, kills, reference, **how):
             left = kills[number:]
             break
         if code != -9:
-            problems.append(f"I5: life {number} ({kill}) ended with {code}: {federation.last_errors()}")
+            problems += wrong_end(federation, f"life {number} ({kill})", code)
             break
         done += 1
     else:
         code = federation.live()
         if code != 0:
-            problems.append(f"I5: the last life ended with {code}: {federation.last_errors()}")
-    if problems:
-        federation.abandon()
-    else:
+            problems += wrong_end(federation, "the last life", code)
+    if not problems:
         problems += federation.end_clients()
         problems += federation.check(reference)
     context.finished(federation, problems)

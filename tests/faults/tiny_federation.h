@@ -118,13 +118,18 @@ class TinyFederation : public ::testing::Test {
     return last;
   }
 
+  /// What a client has: by default rows of numbers.
+  [[nodiscard]] virtual std::unique_ptr<ClientData> data_of(std::uint32_t client) {
+    return std::make_unique<TinyData>(client, rows);
+  }
+
   void live(Hub& hub, std::uint32_t id, const std::filesystem::path& state, const Connect& connect) {
     AgentOptions options;
     options.state = state.string() + "-client-" + std::to_string(id);
     options.id = id;
     options.patience_seconds = 30 * kClock;
-    TinyData data(id, rows);
-    Agent agent(options, data, stop);
+    const std::unique_ptr<ClientData> data = data_of(id);
+    Agent agent(options, *data, stop);
     for (int attempt = 0; !stop; ++attempt) {
       const std::unique_ptr<ServerLink> link = connect ? connect(hub, id, attempt) : std::make_unique<Pipe>(hub);
       const Ending ending = agent.serve(*link);

@@ -113,6 +113,33 @@ TEST_F(AssignFromAServer, CountsWhatTravels) {
   EXPECT_TRUE(contains(result.output, " bytes down, 0 up; written to assigned\n")) << result.output;
 }
 
+// What is told under a budget goes up once; labels choose among what comes down, and stay.
+TEST_F(AssignFromAServer, UnderABudgetASecondVisitCostsNothingNew) {
+  const std::string address = " --server 127.0.0.1:$port --insecure ";
+  const std::string client = "timeout 60 $feroma client --data visits --client $id --state client-$id" + address;
+  const std::string visit = "timeout 60 $feroma assign ward --few-labels 2 --out assigned" + address;
+  const Result result = beside_a_server(
+      "cp -r visits ward\n(id=0; " + client + ">client-0.out 2>&1 &)\nid=1; " + client + ">client-1.out 2>&1 && " +
+          visit + ">first.out 2>first.err && cp -r ward-visitor after-first && " + visit + ">second.out 2>second.err",
+      "--stay --set scenario.rounds=3 --set server.min_clients=2 --set algorithm.0.name=feroma "
+      "--set algorithm.0.preset=auto --set algorithm.0.warmup_rounds=1 --set algorithm.0.profile.dimensions=2 "
+      "--set privacy.mode=gaussian "
+      "--set privacy.epsilon_total=50");
+  const std::string first = test::text_of(path("first.out"));
+  ASSERT_EQ(result.exit_code, 0) << test::text_of(path("first.err")) << test::text_of(path("client-1.out"))
+                                 << test::text_of(path("server.err"));
+  EXPECT_TRUE(contains(first, "from 2 models, chosen by its labels\n")) << first;
+  EXPECT_TRUE(contains(first, " bytes down, ")) << first;
+  EXPECT_FALSE(contains(first, " bytes down, 0 up; ")) << first;
+  EXPECT_EQ(test::text_of(path("second.out")), first);
+  const std::vector<LedgerLine> told = audit_ledger(path("after-first/ledger"));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told.front().key.kind, "unlabelled");
+  const std::vector<LedgerLine> told_again = audit_ledger(path("ward-visitor/ledger"));
+  ASSERT_EQ(told_again.size(), 1U) << "what was told is told again";
+  EXPECT_EQ(told_again.front().digest, told.front().digest);
+}
+
 class AssignPrivacy : public test::CliFiles {};
 
 TEST_F(AssignPrivacy, IsTheClientsOwn) {

@@ -1,10 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "feroma/core/files.h"
+#include "feroma/core/npy.h"
 #include "feroma/net/client_data.h"
+#include "feroma/runtime/store_models.h"
 #include "net/data_versions.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
+#include "tests/faults/tiny_federation.h"
 
 namespace feroma {
 namespace {
@@ -75,7 +81,7 @@ TEST(FolderData, WhatWouldNotFitTheModelAnyMoreIsRefused) {
                     "must be a folder"));
 }
 
-TEST(FolderData, OneRecordOfOneClassTakesPart) {
+TEST(FolderData, OneRecordOfOneClassIsEnoughToTrainOn) {
   const TempFolder folder;
   write_visits(folder, 1);
   const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
@@ -83,6 +89,65 @@ TEST(FolderData, OneRecordOfOneClassTakesPart) {
   const ClientShard shard = data->shard(1);
   EXPECT_EQ(shard.train.size(), 1U);
   EXPECT_EQ(shard.held_out.size(), 0U);
+}
+
+/// Four clients with a table each: two with records of three classes, one with a single record, one with one class.
+class FewRecords : public faults::TinyFederation {
+ protected:
+  static constexpr std::uint32_t kClients = 4;
+  static constexpr std::uint32_t kOneRecord = 2;
+  static constexpr std::uint32_t kOneClass = 3;
+
+  [[nodiscard]] std::unique_ptr<ClientData> data_of(std::uint32_t client) override {
+    const std::filesystem::path site = folder / fmt::format("site-{}", client);
+    std::filesystem::create_directories(site);
+    write_file_atomically(site / "dataset.toml",
+                          std::string_view("[dataset]\nname = 'site'\nkind = 'csv'\nfile = 'table.csv'\nclasses = 3\n"
+                                           "label_column = 'y'\nshape = '1x3x3'\n"));
+    std::string table = "a,b,c,d,e,f,g,h,i,y\n";
+    Rng rng = Rng(5).derive("table", client);
+    for (int record = 0; record < (client == kOneRecord ? 1 : 24); ++record) {
+      const int label = client == kOneClass ? 1 : record % 3;
+      for (int i = 0; i < 9; ++i) {
+        table += fmt::format("{:.4f},", (i % 3 == label ? 2.0 : 0.0) + rng.normal());
+      }
+      table += fmt::format("{}\n", label);
+    }
+    write_file_atomically(site / "table.csv", std::string_view(table));
+    return folder_client_data(site, folder / fmt::format("site-{}-state", client));
+  }
+
+  template <class Values>
+  static bool all_numbers(const Values& values) {
+    return std::all_of(values.begin(), values.end(), [](auto value) { return std::isfinite(value); });
+  }
+};
+
+TEST_F(FewRecords, TakePartInEveryRoundAndLeaveNothingThatIsNoNumber) {
+  FederationPlan todo =
+      plan(kClients, /*rounds=*/5, "name = 'feroma'\npreset = 'auto'\nwarmup_rounds = 2\nprofile.dimensions = 6",
+           "few-records");
+  todo.round_finished = [&todo](const RoundRecord& record, int) {
+    EXPECT_EQ(record.clients.size(), kClients) << "round " << record.round;
+    EXPECT_TRUE(record.dropped.empty()) << "round " << record.round;
+    EXPECT_TRUE(all_finite(todo)) << "round " << record.round;
+  };
+  static_cast<void>(play(todo, first(kClients)));
+  int arrays = 0;
+  for (const char* kind : {"profiles", "mixing"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(todo.state / kind)) {
+      EXPECT_TRUE(all_numbers(read_npy(entry.path()).to_doubles())) << entry.path();
+      arrays += 1;
+    }
+  }
+  EXPECT_EQ(arrays, 3 + 2) << "profiles of three rounds; the first of them have nothing to be mixed with";
+  const std::vector<ServedModel> served = open_store(todo.state, "").algorithm->served();
+  ASSERT_EQ(served.size(), kClients);
+  for (const ServedModel& model : served) {
+    EXPECT_FALSE(model.profile.empty());
+    EXPECT_TRUE(all_numbers(model.profile));
+    EXPECT_TRUE(all_numbers(model.model->values()));
+  }
 }
 
 TEST(FolderData, WhatCannotBeReadIsNoVersion) {
