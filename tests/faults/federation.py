@@ -51,7 +51,8 @@ def write_data(folder, clients, rows=24):
 
 
 def config_text(clients, rounds, algorithm, extra, server):
-    table = {"input": '"1x3x3"', "classes": 3, "min_clients": clients, "quorum": 1, "clock": 0.05, "rejoin_seconds": 200}
+    table = {"input": '"1x3x3"', "classes": 3, "min_clients": clients, "quorum": 1, "clock": 0.05, "rejoin_seconds": 200,
+             "heartbeat_seconds": 4}  # a federation may last half a second: somebody is to beat in it
     table.update(server)
     keys = "\n".join(f"{key} = {value}" for key, value in table.items())
     return (f'[scenario]\ndataset = "mnist"\nclients = {clients}\nrounds = {rounds}\nseed = 42\n'
