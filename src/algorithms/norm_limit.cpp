@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "feroma/core/median.h"
@@ -43,28 +42,28 @@ std::map<ClientId, std::string> refuse_long_updates(double limit, const std::map
   return refused;
 }
 
+Update measure_update(ClientId client, const Parameters& sent, const Parameters& answered) {
+  double squares = 0;
+  for (const float value : sent.values()) {
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  return {client, update_norm(sent, answered), std::sqrt(squares)};
+}
+
 std::map<ClientId, std::string> refuse_absurd_updates(std::string_view method, double limit,
                                                       std::span<const Update> updates) {
-  std::vector<double> norms;
+  std::vector<double> lengths;
   for (const Update& update : updates) {
-    norms.push_back(update_norm(*update.sent, *update.answered));
+    lengths.push_back(update.length);
   }
   std::map<ClientId, std::string> refused;
-  const double usual = norms.empty() ? 0.0 : median(norms);
-  for (std::size_t i = 0; usual > 0 && i < updates.size(); ++i) {
-    if (norms[i] <= limit * usual) {
-      continue;
-    }
-    const Parameters& sent = *updates[i].sent;
-    const double model =
-        std::sqrt(std::accumulate(sent.values().begin(), sent.values().end(), 0.0, [](double sum, float v) {
-          return sum + static_cast<double>(v) * static_cast<double>(v);
-        }));
-    if (norms[i] > model) {
-      refused[updates[i].client] = fmt::format(
+  const double usual = lengths.empty() ? 0.0 : median(lengths);
+  for (const Update& update : updates) {
+    if (usual > 0 && update.length > limit * usual && update.length > update.model) {
+      refused[update.client] = fmt::format(
           "[{}] client {}'s update must be at most {} times as long as the median one, or as long as the model that it "
           "was sent, got {:.3g} times the median",
-          method, to_index(updates[i].client), limit, norms[i] / usual);
+          method, to_index(update.client), limit, update.length / usual);
     }
   }
   return refused;

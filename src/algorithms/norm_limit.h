@@ -25,12 +25,13 @@ namespace feroma {
                                                                   const std::function<ParametersPtr(ClientId)>& sent_to,
                                                                   const Parallel& parallel = in_turn);
 
-/// What a client was sent, and what it made of it.
+/// How far a client went from the model that it was sent. Models themselves are not kept: a server has many.
 struct Update {
   ClientId client;
-  ParametersPtr sent;
-  ParametersPtr answered;
+  double length = 0;  ///< of what training changed
+  double model = 0;   ///< of the model that was sent
 };
+[[nodiscard]] Update measure_update(ClientId client, const Parameters& sent, const Parameters& answered);
 
 /**
  * The clients whose update is longer than `limit` times the round's median one, and longer than the model that they

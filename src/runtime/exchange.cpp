@@ -40,7 +40,7 @@ std::map<ClientId, std::string> refusals_of(const Algorithm& algorithm, Round ro
     }
     const Message sent = algorithm.downlink(round, phase, client);
     if (sent.has("model") && sent.model("model")->size() == answer.model("model")->size()) {
-      updates.push_back({client, sent.model("model"), answer.model("model")});
+      updates.push_back(measure_update(client, *sent.model("model"), *answer.model("model")));
     }
   }
   refused.merge(refuse_absurd_updates(label, update_limit, updates));

@@ -59,7 +59,7 @@ TEST(RefuseLongUpdates, SeesHugeModelsThatAreFinite) {
 std::vector<Update> updates(float sent, std::initializer_list<float> answered) {
   std::vector<Update> all;
   for (const float value : answered) {
-    all.push_back({ClientId{static_cast<std::uint32_t>(all.size())}, filled(sent), filled(value)});
+    all.push_back(measure_update(ClientId{static_cast<std::uint32_t>(all.size())}, *filled(sent), *filled(value)));
   }
   return all;
 }
