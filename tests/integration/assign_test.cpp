@@ -140,15 +140,22 @@ TEST_F(AssignFromAServer, UnderABudgetASecondVisitCostsNothingNew) {
   EXPECT_EQ(told_again.front().digest, told.front().digest);
 }
 
-class AssignPrivacy : public test::CliFiles {};
+class AssignPrivacy : public test::CliFiles {
+ protected:
+  /// Data of a client that has no labels.
+  void write_ward() const {
+    make_writable_folder(path("ward"));
+    write_file_atomically(path("ward/dataset.toml"),
+                          std::string_view("[dataset]\nkind = 'csv'\nfile = 'visits.csv'\n"));
+    write_file_atomically(path("ward/visits.csv"), std::string_view("age,pressure\n50,120\n60,130\n"));
+  }
+};
 
 TEST_F(AssignPrivacy, IsTheClientsOwn) {
   if (!contains(feroma_cli("assign --help").output, "--server")) {
     GTEST_SKIP() << "built without the network: visits to a server are NOT tested";
   }
-  make_writable_folder(path("ward"));
-  write_file_atomically(path("ward/dataset.toml"), std::string_view("[dataset]\nkind = 'csv'\nfile = 'visits.csv'\n"));
-  write_file_atomically(path("ward/visits.csv"), std::string_view("age,pressure\n50,120\n60,130\n"));
+  write_ward();
   write_file_atomically(path("own.toml"), std::string_view("[privacy]\nmode = 'gaussian'\n"));
   const std::string visit = "assign " + path("ward") + " --server 127.0.0.1:1 --insecure --config " + path("own.toml");
   const Result strange = feroma_cli(visit + " --set privacy.mode=gausian", Stream::err);
@@ -165,9 +172,7 @@ TEST_F(AssignPrivacy, AndItsCertificate) {
   if (!contains(feroma_cli("assign --help").output, "--server")) {
     GTEST_SKIP() << "built without the network: who shows no certificate is NOT tested";
   }
-  make_writable_folder(path("ward"));
-  write_file_atomically(path("ward/dataset.toml"), std::string_view("[dataset]\nkind = 'csv'\nfile = 'visits.csv'\n"));
-  write_file_atomically(path("ward/visits.csv"), std::string_view("age,pressure\n50,120\n60,130\n"));
+  write_ward();
   for (const std::string& command : {"client --data " + path("ward"), "assign " + path("ward")}) {
     for (const char* files : {"", " --ca ca.pem", " --ca ca.pem --cert a.pem", " --ca ca.pem --key a.key"}) {
       const Result result = feroma_cli(command + " --server 127.0.0.1:1" + files, Stream::err);
