@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,8 +11,9 @@
 
 namespace feroma {
 
-/// The length of what training changed.
+/// The length of what training changed, and of a model; counters of steps are left out.
 [[nodiscard]] double update_norm(const Parameters& sent, const Parameters& uploaded);
+[[nodiscard]] double model_norm(const Parameters& model);
 
 /**
  * The clients whose update is longer than `limit` (above 1) times the round's median one, and why they are refused.
@@ -25,26 +25,9 @@ namespace feroma {
                                                                   const std::function<ParametersPtr(ClientId)>& sent_to,
                                                                   const Parallel& parallel = in_turn);
 
-/// How far a client went from the model that it was sent. Models themselves are not kept: a server has many.
-struct Update {
-  ClientId client;
-  double length = 0;  ///< of what training changed
-  double model = 0;   ///< of the model that was sent
-};
-[[nodiscard]] Update measure_update(ClientId client, const Parameters& sent, const Parameters& answered);
-
 /**
- * The clients whose update is longer than `limit` times the round's median one, and longer than the model that they
- * were sent, and why they are refused; `method` names the algorithm. Honest clients whose data have just changed go far
- * beyond the median late in a run, when the others' updates are short, but no training replaces a model many times
- * over.
- */
-[[nodiscard]] std::map<ClientId, std::string> refuse_absurd_updates(std::string_view method, double limit,
-                                                                    std::span<const Update> updates);
-
-/**
- * The clients whose number is more than `limit` times as large as the median one, and why they are refused: `what` is
- * the number's name. Of what is merged by its extremes one client would decide for all.
+ * The clients whose number is more than `limit` times as large as the median of those above 0, and why they are
+ * refused: `what` is the number's name. Of what is merged by its extremes one client would decide for all.
  */
 [[nodiscard]] std::map<ClientId, std::string> refuse_far_numbers(std::string_view what, double limit,
                                                                  const std::map<ClientId, double>& sizes);

@@ -1,9 +1,9 @@
 #include "feroma/runtime/exchange.h"
 
-#include "algorithms/norm_limit.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
+#include "runtime/answer_lengths.h"
 
 namespace feroma {
 namespace {
@@ -33,17 +33,11 @@ std::map<ClientId, std::string> refusals_of(const Algorithm& algorithm, Round ro
   if (update_limit <= 0) {
     return refused;
   }
-  std::vector<Update> updates;
+  AnswerLengths lengths;
   for (const auto& [client, answer] : answers) {
-    if (!answer.has("model")) {
-      continue;
-    }
-    const Message sent = algorithm.downlink(round, phase, client);
-    if (sent.has("model") && sent.model("model")->size() == answer.model("model")->size()) {
-      updates.push_back(measure_update(client, *sent.model("model"), *answer.model("model")));
-    }
+    lengths.add(client, algorithm.downlink(round, phase, client), answer);
   }
-  refused.merge(refuse_absurd_updates(label, update_limit, updates));
+  refused.merge(lengths.refusals(label, update_limit));
   return refused;
 }
 

@@ -31,6 +31,21 @@ ParametersPtr nothing(ClientId) { return filled(0); }
 
 TEST(UpdateNorm, IsTheLengthOfTheChange) { EXPECT_DOUBLE_EQ(update_norm(*filled(1), *filled(-2)), 6); }
 
+// One client may take a hundred times as many steps as another.
+TEST(UpdateNorm, DoesNotMeasureStepsThatANormCounted) {
+  auto layout = std::make_shared<ParamLayout>();
+  layout->add("norm.weight", SegmentKind::affine, {2});
+  layout->add("norm.running_var", SegmentKind::buffer, {2});
+  layout->add("norm.num_batches_tracked", SegmentKind::buffer, {1});
+  const Parameters sent{layout};
+  Parameters trained{layout};
+  trained.values()[0] = 3;
+  trained.values()[2] = 4;
+  trained.values()[4] = 1000;
+  EXPECT_DOUBLE_EQ(update_norm(sent, trained), 5);
+  EXPECT_DOUBLE_EQ(model_norm(trained), 5);
+}
+
 TEST(RefuseLongUpdates, NamesThoseBeyondTheLimitAndNobodyElse) {
   const auto refused = refuse_long_updates(3, answers({1, -1, 2, 3, -13}), nothing);  // the median is 2
   ASSERT_EQ(refused.size(), 1U);
@@ -56,34 +71,22 @@ TEST(RefuseLongUpdates, SeesHugeModelsThatAreFinite) {
   EXPECT_TRUE(refused.contains(ClientId{2}));
 }
 
-std::vector<Update> updates(float sent, std::initializer_list<float> answered) {
-  std::vector<Update> all;
-  for (const float value : answered) {
-    all.push_back(measure_update(ClientId{static_cast<std::uint32_t>(all.size())}, *filled(sent), *filled(value)));
-  }
-  return all;
-}
-
-TEST(RefuseAbsurdUpdates, NamesThoseFarBeyondTheOthersAndTheirModel) {
-  const auto refused = refuse_absurd_updates("fedavg", 10, updates(5, {6, 4, 7, 9e17F}));
-  ASSERT_EQ(refused.size(), 1U);
-  EXPECT_EQ(refused.at(ClientId{3}).find("[fedavg] client 3's update must be at most 10 times as long"), 0U);
-}
-
-TEST(RefuseAbsurdUpdates, LetsClientsGoWhoseDataChanged) {
-  // 40 times the median, and still no further than the model is long: the others hardly move any more.
-  EXPECT_TRUE(refuse_absurd_updates("fedavg", 10, updates(5, {5.1F, 5.1F, 4.9F, 9})).empty());
-  EXPECT_EQ(refuse_absurd_updates("fedavg", 10, updates(5, {5.1F, 5.1F, 4.9F, 11})).size(), 1U);
-  EXPECT_TRUE(refuse_absurd_updates("fedavg", 10, updates(5, {6, 6, 6, 14})).empty()) << "nine times the median";
-  EXPECT_TRUE(refuse_absurd_updates("fedavg", 10, {}).empty());
-}
-
 TEST(RefuseFarNumbers, NamesWhoWouldDecideForAll) {
   const auto refused = refuse_far_numbers("bounds", 100, {{ClientId{0}, 1.0}, {ClientId{1}, 2.0}, {ClientId{2}, 1e30}});
   ASSERT_EQ(refused.size(), 1U);
   EXPECT_EQ(refused.at(ClientId{2}).find("[feroma] client 2's bounds must be at most 100 times as large"), 0U);
   EXPECT_TRUE(refuse_far_numbers("bounds", 100, {{ClientId{0}, 1.0}, {ClientId{1}, 1.0}, {ClientId{2}, 99.0}}).empty());
   EXPECT_TRUE(refuse_far_numbers("bounds", 100, {{ClientId{0}, 0.0}, {ClientId{1}, 0.0}, {ClientId{2}, 5.0}}).empty());
+  EXPECT_TRUE(refuse_far_numbers("bounds", 100, {{ClientId{0}, 0.0}, {ClientId{1}, 0.0}}).empty());
+}
+
+// Clients of Flower have no latents.
+TEST(RefuseFarNumbers, KnowsWhatIsUsualWhereMostHaveNone) {
+  std::map<ClientId, double> sizes{{ClientId{0}, 0.0}, {ClientId{1}, 0.0}, {ClientId{2}, 0.0}, {ClientId{3}, 0.0}};
+  sizes.insert({{ClientId{4}, 1.0}, {ClientId{5}, 2.0}, {ClientId{6}, 1e17}});
+  const auto refused = refuse_far_numbers("latent_max", 100, sizes);
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_TRUE(refused.contains(ClientId{6}));
 }
 
 }  // namespace

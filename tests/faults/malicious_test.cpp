@@ -1,6 +1,7 @@
 // F9: a fifth of the clients send models that no training gives.
 #include <limits>
 
+#include "tests/algorithms/every_algorithm.h"
 #include "tests/faults/tampering_link.h"
 #include "tests/faults/tiny_federation.h"
 
@@ -28,6 +29,21 @@ const std::vector<std::pair<std::string, Lie>>& lies() {
       {"flipped a hundred times", [](float sent, float trained) { return sent - 100 * (trained - sent); }},
   };
   return all;
+}
+
+/// The same number in place of everything that clients train together.
+TamperingLink::Tamper telling_everywhere(float number) {
+  return [number](const TamperingLink::Subject&, const Message& received, Message& answer) {
+    for (auto& [name, value] : answer.values) {
+      if (auto* model = std::get_if<ParametersPtr>(&value)) {
+        Parameters lie = (*model)->clone();
+        std::fill(lie.values().begin(), lie.values().end(), number);
+        *model = share(std::move(lie));
+      } else if (auto* numbers = std::get_if<Floats>(&value); numbers != nullptr && received.has(name)) {
+        std::fill(numbers->begin(), numbers->end(), number);
+      }
+    }
+  };
 }
 
 TamperingLink::Tamper telling(const Lie& lie) {
@@ -107,6 +123,37 @@ TEST_F(Malicious, NobodyEndsAFederationOfDefaults) {
     const double without = usual(algorithm);
     expect_harmless("huge " + method_of(algorithm), huge, without, algorithm);
     expect_harmless("flipped " + method_of(algorithm), flipped, without, algorithm);
+  }
+}
+
+// Whatever else a method sends, and whatever it calls its models.
+TEST_F(Malicious, NobodyEndsAFederationOfAnyMethod) {
+  constexpr std::uint32_t kFew = 8;
+  constexpr std::uint32_t kLying = 2;
+  for (const test::AlgorithmCase& method : test::all_algorithms()) {
+    if (method.name == "centralised") {
+      continue;  // data are handed over in simulations only
+    }
+    const std::string name = method.name + " " + method.preset;
+    SCOPED_TRACE(name);
+    const bool has_profile = method.name == "fedavg-ft" || (method.name == "feroma" && method.preset != "paper");
+    FederationPlan todo = plan(kFew, 4, test::toml_of(method) + (has_profile ? "profile.dimensions = 6\n" : ""), name);
+    const auto layout = make_layout(todo.experiment.model(todo.input, todo.classes));
+    std::set<std::uint32_t> refused;
+    todo.round_finished = [&](const RoundRecord& record, int) {
+      for (const DroppedRecord& dropped : record.dropped) {
+        refused.insert(dropped.client);
+      }
+    };
+    const RoundRecord last = play(todo, first(kFew), [&](Hub& hub, std::uint32_t id, int) {
+      return id < kLying ? std::unique_ptr<ServerLink>(
+                               std::make_unique<TamperingLink>(hub, id, layout, telling_everywhere(9e17F)))
+                         : std::make_unique<Pipe>(hub);
+    });
+    const bool sends_nothing = method.name == "local";
+    EXPECT_EQ(refused, sends_nothing ? std::set<std::uint32_t>() : (std::set<std::uint32_t>{0, 1}));
+    EXPECT_EQ(last.clients.size(), sends_nothing ? kFew : kFew - kLying) << "the others finish";
+    EXPECT_TRUE(all_finite(todo));
   }
 }
 

@@ -30,7 +30,7 @@ struct Exchanged {
 /// All phases of a round with those of `participants` who keep answering. Answers that cannot be believed, alone or
 /// beside the others, count as dropping out; a phase that nobody answers is an invalid_data error. `label` names the
 /// algorithm in messages. `update_limit` above 0 refuses updates that are absurdly long, whatever the algorithm
-/// (algorithms/norm_limit.h).
+/// (runtime/answer_lengths.h).
 [[nodiscard]] Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round,
                                         std::vector<ClientId> participants, const std::string& label,
                                         double update_limit = 0);
