@@ -24,15 +24,13 @@ class OnEverySimdTarget : public testing::TestWithParam<SimdTarget> {
       GTEST_SKIP() << "this machine has no " << name_of(GetParam()) << ": its bits are NOT checked";
     }
   }
-  /// Whether a target multiplies and adds with one rounding, so that it must give everybody's bits.
-  static bool has_fused_products(SimdTarget target = GetParam()) {
-    return target != SimdTarget::sse4 && target != SimdTarget::scalar;
-  }
+  /// Whether the target must give everybody's bits.
+  static bool has_fused_products() { return feroma::has_fused_products(GetParam()); }
   /// Two roundings give nearly the same, and other bits: the choice has reached the kernels.
   static void expect_rounded_otherwise(std::span<const float> values, std::span<const float> best, double tolerance) {
     const double difference = largest_difference(values, best);
     EXPECT_LT(difference, tolerance);
-    EXPECT_EQ(difference > 0, has_fused_products(simd_targets().front()));
+    EXPECT_EQ(difference > 0, feroma::has_fused_products(simd_targets().front()));
   }
 };
 

@@ -77,8 +77,7 @@ void check_model(const FederationPlan& plan, const ListenOptions& listen) {
 }
 
 bool may_continue(const std::string& begun_with, const FederationPlan& plan) {
-  return to_toml(portable(parse_settings(begun_with, "the federation's config"))) ==
-         to_toml(portable(plan.experiment.resolved()));
+  return give_same_bits(parse_settings(begun_with, "the federation's config"), plan.experiment.resolved());
 }
 
 }  // namespace feroma

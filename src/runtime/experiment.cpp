@@ -131,6 +131,16 @@ Settings portable(Settings resolved) {
   return resolved;
 }
 
+bool give_same_bits(const Settings& one, const Settings& other) {
+  const auto has_fused_products = [](const Settings& resolved) {
+    TrainingOptions training;
+    Problems elsewhere;  // whether a machine has that instruction set is not the question
+    SettingsReader(resolved, elsewhere).read(training, "training");
+    return feroma::has_fused_products(training.simd);
+  };
+  return to_toml(portable(one)) == to_toml(portable(other)) && has_fused_products(one) == has_fused_products(other);
+}
+
 std::vector<std::string> algorithm_labels(const Settings& settings) {
   Problems reported_by_read_experiment;
   SettingsReader reader(settings, reported_by_read_experiment);

@@ -337,16 +337,25 @@ TEST_F(ServerCheck, AFederationWithAnotherConfig) {
 }
 
 TEST_F(ServerCheck, AFederationFromAMachineWithOtherInstructions) {
-  {
-    std::string config = to_toml(plan().experiment.resolved());
-    const std::string here = fmt::format("simd = \"{}\"", name_of(plan().experiment.simd()));
-    ASSERT_NE(config.find(here), std::string::npos) << config;
-    config.replace(config.find(here), here.size(), "simd = \"of another machine\"");
-    const RoundLog begun(state_, [&] { return JobRecord{"job", config}; });
-  }
-  EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, 0 of 5 rounds are finished"));
+  const auto begin_with = [this](SimdTarget target) {
+    Settings config = plan().experiment.resolved();
+    config["training.simd"] = {std::string(name_of(target)), "elsewhere"};
+    std::filesystem::remove_all(state_);
+    const RoundLog begun(state_, [&] { return JobRecord{"job", to_toml(config)}; });
+  };
   const std::atomic<bool> stop = false;
-  EXPECT_NO_THROW(FederationServer(plan(), {"127.0.0.1:0", certs_}, stop)) << "the server agrees";
+  const bool fused = has_fused_products(plan().experiment.simd());
+  for (const auto& [target, name] : enum_names(SimdTarget())) {
+    SCOPED_TRACE(name);
+    begin_with(target);
+    if (has_fused_products(target) == fused) {
+      EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, 0 of 5 rounds are finished"));
+      EXPECT_NO_THROW(FederationServer(plan(), {"127.0.0.1:0", certs_}, stop)) << "the server agrees";
+    } else {
+      EXPECT_TRUE(holds(problem(check(plan()), "state"), "holds a federation with another config"));
+      EXPECT_THROW(FederationServer(plan(), {"127.0.0.1:0", certs_}, stop), Error) << "its bits are others";
+    }
+  }
 }
 
 TEST_F(ServerCheck, AServerThatIsAtWork) {

@@ -16,6 +16,11 @@ constexpr auto enum_names(SimdTarget) {
       {{automatic, "auto"}, {avx512, "avx512"}, {avx2, "avx2"}, {sse4, "sse4"}, {neon, "neon"}, {scalar, "scalar"}}};
 }
 
+/// Whether products are added with one rounding: all such targets give the same bits, the others nearly the same.
+constexpr bool has_fused_products(SimdTarget target) {
+  return target != SimdTarget::sse4 && target != SimdTarget::scalar;
+}
+
 /// What this build can use on this machine, best first; never empty, never automatic.
 [[nodiscard]] std::vector<SimdTarget> simd_targets();
 /// The same as one line: "avx2, sse4, scalar".

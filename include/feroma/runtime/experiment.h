@@ -68,8 +68,11 @@ struct Experiment {
   [[nodiscard]] SimdTarget simd() const;
 };
 
-/// A resolved config but for the instruction set, which is each machine's own: all of them give the same bits.
+/// A resolved config but for the instruction set, which is each machine's own.
 [[nodiscard]] Settings portable(Settings resolved);
+/// Whether what one resolved config began may go on with another: they are alike but for instruction sets that give the
+/// same bits.
+[[nodiscard]] bool give_same_bits(const Settings& one, const Settings& other);
 
 /// The labels of a config's algorithms, in order, as a run calls them; empty for one that nobody knows.
 [[nodiscard]] std::vector<std::string> algorithm_labels(const Settings& settings);
