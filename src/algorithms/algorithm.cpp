@@ -16,6 +16,8 @@ bool Algorithm::ends() const { return false; }
 
 ModelsInMessage Algorithm::most_models(std::uint64_t) const { return {}; }
 
+std::uint64_t Algorithm::models_in_answer(Round, int, ClientId) const { return ModelsInMessage().answer; }
+
 int Algorithm::extra_rounds() const { return 0; }
 
 std::unique_ptr<Predictor> Algorithm::predictor(TestPolicy, TestContext&) const { return nullptr; }

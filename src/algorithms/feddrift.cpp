@@ -33,6 +33,10 @@ class FedDrift final : public Algorithm {
     const std::uint64_t pool = options_.pool > 0 ? static_cast<std::uint64_t>(options_.pool) : clients;
     return {std::max(usual.task, pool), std::max(usual.answer, pool)};
   }
+  [[nodiscard]] std::uint64_t models_in_answer(Round round, int phase, ClientId client) const override {
+    const std::uint64_t usual = Algorithm::models_in_answer(round, phase, client);
+    return phase == ask_training ? std::max<std::uint64_t>(usual, work_of(client).models.size()) : usual;
+  }
 
   [[nodiscard]] Message downlink(Round, int phase, ClientId client) const override {
     switch (phase) {

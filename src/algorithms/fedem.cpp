@@ -69,6 +69,7 @@ class MixtureOfModels final : public Algorithm {
     const std::uint64_t all = models_.size() + 2;
     return {std::max(usual.task, all), std::max(usual.answer, all)};
   }
+  [[nodiscard]] std::uint64_t models_in_answer(Round, int, ClientId) const override { return most_models(0).answer; }
 
   [[nodiscard]] Message downlink(Round, int, ClientId) const override {
     Message message = message_of(models_);

@@ -80,9 +80,6 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
     welcome.mutable_counted()->set_phases(counted->second.phases);
   }
   known_.insert(client);
-  if (!hello.remembers()) {
-    forgetful_.insert(client);
-  }
   lock.unlock();
   session->identify(client, Origin::of(hello));
   // Once others can see the session they may give it a task, which must not overtake the welcome, nor the news of a
@@ -98,6 +95,9 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   if (here != sessions_.end() && here->second->origin().follows(session->origin())) {
     // What a process said on a connection that it gave up may be read after what it said on the next.
     throw Refusal{v1::TWICE, "the same process has come again since", 1};
+  }
+  if (!hello.remembers()) {
+    forgetful_.insert(client);
   }
   strangers_.erase(session);
   departed_.erase(client);

@@ -36,8 +36,9 @@ Assignment Phase::task_of(ClientId client) {
   Assignment assignment =
       make_assignment(round_, phase_, encode_message(algorithm_.downlink(round_, phase_, client), *rules_.layout));
   assignment.task.set_task(algorithm_.task(round_, phase_));
+  const std::uint64_t largest = largest_answer(algorithm_.models_in_answer(round_, phase_, client), *rules_.layout);
   const std::lock_guard lock(mutex_);
-  tasks_.at(client) = {assignment.parcel.digest, static_cast<std::int64_t>(assignment.parcel.bytes->size())};
+  tasks_.at(client) = {assignment.parcel.digest, static_cast<std::int64_t>(assignment.parcel.bytes->size()), largest};
   return assignment;
 }
 
@@ -85,6 +86,10 @@ std::optional<v1::Verdict> Phase::objection(ClientId client, const v1::Answer& h
   }
   const auto counted = digests_.find(client);
   if (counted == digests_.end()) {
+    if (head.size() > task->second.largest) {
+      throw Refusal{v1::TOO_LARGE, fmt::format("the answer to this task has at most {} bytes, got {}",
+                                               task->second.largest, head.size())};
+    }
     return std::nullopt;
   }
   return counted->second == head.digest()

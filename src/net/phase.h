@@ -40,7 +40,8 @@ class Phase {
   void departed(ClientId client, const std::string& why);
   void asked_again(ClientId client);
 
-  /// Why an answer does not count, as far as its head tells: it is for another round or task, or not the first.
+  /// Why an answer does not count, as far as its head tells: it is for another round or task, or not the first. One
+  /// that is larger than it can be is a refusal.
   [[nodiscard]] std::optional<v1::Verdict> objection(ClientId client, const v1::Answer& head) const;
   /// Whether an answer counts. It must be the first to a task of this phase, and such as the algorithm accepts.
   [[nodiscard]] v1::Verdict judge(ClientId client, const Delivery& delivery);
@@ -63,6 +64,7 @@ class Phase {
   struct Task {
     std::string digest;  ///< empty until it was first given
     std::int64_t size = 0;
+    std::uint64_t largest = 0;  ///< bytes of its answer
   };
   std::map<ClientId, Task> tasks_;
   /// Held while an answer is judged: the algorithm must not change meanwhile.

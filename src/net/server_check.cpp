@@ -280,7 +280,7 @@ class Check {
     }
     if (::access(nearest.c_str(), R_OK | W_OK | X_OK) != 0) {
       const int cause = errno;
-      if (nearest == plan_.state) {
+      if (fs::is_directory(plan_.state)) {
         detail::fail_errno(nearest, "write in this folder", cause);
       }
       add(CheckVerdict::problem, "state",

@@ -100,11 +100,15 @@ Offer VisitorDesk::rationed(const std::string& certificate, Round round, Offer o
     given_round_ = round;
   }
   std::set<ModelSource>& given = given_[certificate];
+  // Where nearly all of a mixture is one client's, it is that client's model.
+  constexpr double kNearlyAll = 0.9;
   Offer rest{offer.choice, {}, std::move(offer.weights)};
   for (std::size_t i = 0; i < offer.models.size(); ++i) {
     const ModelShares& shares = offer.sources[i];
-    if (shares.size() == 1) {
-      const ModelSource& source = shares.begin()->first;
+    const auto largest = std::max_element(shares.begin(), shares.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (largest != shares.end() && largest->second >= kNearlyAll) {
+      const ModelSource& source = largest->first;
       if (given.size() >= most && !given.contains(source)) {
         continue;
       }
@@ -116,7 +120,7 @@ Offer VisitorDesk::rationed(const std::string& certificate, Round round, Offer o
   const bool is_whole = rest.models.size() == offer.models.size();
   if (rest.models.empty() || (rest.choice == Choice::as_offered && !is_whole)) {
     throw Refusal{v1::UNAVAILABLE, fmt::format("this certificate has had {} models of single clients of round {}; more "
-                                               "come with the next round",
+                                               "come with the next round, if there is one",
                                                given.size(), round)};
   }
   return rest;

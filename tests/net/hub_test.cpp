@@ -157,8 +157,11 @@ class Connection {
 TEST_F(HubTest, AnOlderConnectionOfAProcessDoesNotDisplaceANewerOne) {
   const std::string own(kSessionSize, 'a');
   Connection newer(*hub, own, 2);
+  EXPECT_EQ(newer.fate(), v1::REASON_UNSPECIFIED);
+  EXPECT_EQ(hub->take_forgetful(), std::set<ClientId>{ClientId{2}});
   Connection older(*hub, own, 1);
   EXPECT_EQ(older.fate(), v1::TWICE);
+  EXPECT_TRUE(hub->take_forgetful().empty()) << "what it knew then says nothing of now";
   EXPECT_EQ(newer.fate(), v1::REASON_UNSPECIFIED);
   EXPECT_EQ(hub->present(), std::vector<ClientId>{ClientId{2}});
   Connection newest(*hub, own, 3);
@@ -194,6 +197,24 @@ TEST_F(HubTest, AnAnswerIsAsLargeAsTheMethodSays) {
   hub = std::make_unique<Hub>(job, options, Hub::Past(), stop);
   EXPECT_EQ(reaction_to(most), v1::REASON_UNSPECIFIED);
   EXPECT_EQ(reaction_to(most + 1), v1::TOO_LARGE);
+}
+
+// Some methods ask some clients for many models: that lets nobody else send so much.
+TEST_F(HubTest, AnAnswerIsNoLargerThanItsTaskAsksFor) {
+  Hub::Job job{"job", "", initial->shared_layout(), true, kClients};
+  job.models_per_answer = 1000;
+  hub = std::make_unique<Hub>(job, options, Hub::Past(), stop);
+  begin(1, 2);
+  const std::uint64_t usual = largest_answer(16, initial->layout());
+  for (const auto& [id, size] : {std::pair{0U, usual}, std::pair{1U, usual + 1}}) {
+    Probe probe(*hub, id);
+    v1::ClientFrame head = Probe::head_of(probe.task(), {});
+    head.mutable_answer()->set_size(size);
+    probe.say(std::move(head));
+    probe.beat();
+    EXPECT_EQ(probe.expect().goodbye().reason(), size == usual ? v1::REASON_UNSPECIFIED : v1::TOO_LARGE);
+  }
+  stop = true;
 }
 
 TEST_F(HubTest, WhoDoesNotReadIsCountedAndWritten) {

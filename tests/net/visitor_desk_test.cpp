@@ -72,7 +72,8 @@ class Visitors : public HubTest {
   }
 };
 
-/// A method that offers the models of the clients that a description names, each its own; none without a model.
+/// A method that offers the models of the clients that a description names, each its own; none without a model. Above
+/// a hundred they are mixtures with the next client's, of which it has so many hundredths less.
 class OfClients final : public Algorithm {
  public:
   explicit OfClients(ParametersPtr model) : model_(std::move(model)) {}
@@ -85,9 +86,14 @@ class OfClients final : public Algorithm {
       return std::nullopt;
     }
     Offer offer{wish.few_labels ? Choice::by_labels : Choice::as_offered, {}, {}};
-    for (const std::int64_t client : told.ints("clients")) {
+    for (const std::int64_t claimed : told.ints("clients")) {
+      const double others = static_cast<double>(claimed / 100) / 100;
+      const std::int64_t client = claimed % 100;
       offer.models.push_back(share(model_->clone()));
-      offer.sources.push_back({{{static_cast<ClientId>(client), 0}, 1.0}});
+      offer.sources.push_back({{{static_cast<ClientId>(client), 0}, 1 - others}});
+      if (others > 0) {
+        offer.sources.back()[{static_cast<ClientId>(client + 1), 0}] = others;
+      }
     }
     if (!wish.few_labels) {
       offer.weights.assign(offer.models.size(), 1.0 / static_cast<double>(offer.models.size()));
@@ -133,7 +139,7 @@ class Collectors : public Visitors {
         EXPECT_EQ(std::get<Ending>(*saying).reason, v1::UNAVAILABLE);
         EXPECT_EQ(std::get<Ending>(*saying).text,
                   fmt::format("this certificate has had {} models of single clients of round {}; more come with the "
-                              "next round",
+                              "next round, if there is one",
                               std::max(options.candidates, 1), hub->past().committed));
         return -1;
       }
@@ -167,6 +173,16 @@ TEST_F(Collectors, GetOneWhereNobodyMayChoose) {
   EXPECT_EQ(offered("a", {1, 2}, /*few_labels=*/false), -1);
   EXPECT_EQ(offered("a", {2}, /*few_labels=*/false), -1);
   EXPECT_EQ(offered("a", {1}, /*few_labels=*/false), 1);
+}
+
+TEST_F(Collectors, GetNoMoreInMixturesThatAreNearlyOneClients) {
+  options.candidates = 1;
+  const OfClients method(initial);
+  serve(method);
+  EXPECT_EQ(offered("a", {501}, /*few_labels=*/false), 1) << "0.95 of client 1";
+  EXPECT_EQ(offered("a", {1}, /*few_labels=*/false), 1) << "which it has had";
+  EXPECT_EQ(offered("a", {502}, /*few_labels=*/false), -1);
+  EXPECT_EQ(offered("a", {1502}, /*few_labels=*/false), 1) << "0.85 of one client is a mixture";
 }
 
 TEST_F(Visitors, OfOneCertificateAreFewAtATime) {

@@ -155,6 +155,9 @@ class Algorithm {
   [[nodiscard]] virtual bool ends() const;
   /// What its largest messages hold in a federation of so many clients; over a network larger ones are not read.
   [[nodiscard]] virtual ModelsInMessage most_models(std::uint64_t clients) const;
+  /// What a client's answer to a phase holds at most, never more than `most_models` says; asked when it is given its
+  /// task.
+  [[nodiscard]] virtual std::uint64_t models_in_answer(Round round, int phase, ClientId client) const;
   /// Rounds after the scheduled ones, on the last round's data.
   [[nodiscard]] virtual int extra_rounds() const;
   /// A client has lost everything it was sent: what it needs to take part must be sent again. Between rounds.
