@@ -69,6 +69,11 @@ class Atp final : public OnTop {
     average_rates(answers);
   }
 
+  void forget(ClientId client) override {
+    have_model_.erase(client);
+    OnTop::forget(client);
+  }
+
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
     const bool stays = std::all_of(rates_.begin(), rates_.end(), [](float rate) { return rate == 0; });
     std::unique_ptr<Predictor> given = OnTop::predictor(policy, context);

@@ -42,6 +42,7 @@ class OnTop : public Algorithm {
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     training_->uplink(round, phase, answers, seconds);
   }
+  void forget(ClientId client) override { training_->forget(client); }
   [[nodiscard]] bool asks_for_past_windows() const override { return training_->asks_for_past_windows(); }
   void on_window_change(ClientContext& context) const override { training_->on_window_change(context); }
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
