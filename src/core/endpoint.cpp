@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <charconv>
 #include <string>
 
 namespace feroma::net {
@@ -12,6 +13,21 @@ bool is_loopback(std::string_view address) {
   // Names that merely begin like an address are not one.
   const bool is_address = ::inet_pton(AF_INET, host.c_str(), &parsed) == 1;
   return host == "localhost" || host == "[::1]" || (is_address && host.starts_with("127."));
+}
+
+bool is_host_and_port(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) {
+    return false;
+  }
+  const std::string_view host = address.substr(0, colon);
+  const std::string_view digits = address.substr(colon + 1);
+  int port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const bool in_brackets = host.front() == '[' && host.back() == ']';
+  constexpr int kLastPort = 65535;
+  return error == std::errc() && end == digits.data() + digits.size() && port > 0 && port <= kLastPort &&
+         (in_brackets || host.find_first_of(":/[]") == std::string_view::npos);
 }
 
 }  // namespace feroma::net

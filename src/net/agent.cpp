@@ -221,6 +221,17 @@ void Agent::beat(const std::stop_token& end, Clock::duration pause) {
   }
 }
 
+void Agent::take_leave(ServerLink& link, Watchdog& watchdog, const std::string& why) {
+  watchdog.set_patience(kFarewell);
+  v1::ClientFrame frame;
+  // Under a budget the reason stays with the client, as in a round.
+  frame.mutable_goodbye()->set_text(options_.privacy.guarded() ? "it does not agree to this federation" : why);
+  static_cast<void>(outbox_->send(std::move(frame)));
+  v1::ServerFrame unread;
+  while (link.receive(unread)) {  // a connection that is cut now may not have brought it
+  }
+}
+
 Ending Agent::serve(ServerLink& link) {
   Watchdog watchdog(link, stop_, seconds_of(options_.patience_seconds));
   outbox_ = std::make_unique<Outbox>(link, [&watchdog] { watchdog.heard(); });
@@ -231,14 +242,19 @@ Ending Agent::serve(ServerLink& link) {
   }
   const auto& welcome = std::get<v1::Welcome>(met);
   if (options_.id && welcome.id() != *options_.id) {
-    return {v1::UNKNOWN_CLIENT,
-            fmt::format("the certificate is that of client {}, the data are those of client {}", welcome.id(),
-                        *options_.id),
-            0};
+    const std::string why = fmt::format("the certificate is that of client {}, the data are those of client {}",
+                                        welcome.id(), *options_.id);
+    take_leave(link, watchdog, why);
+    return {v1::UNKNOWN_CLIENT, why, 0};
   }
   // Making what the work needs may take a while; the server's own patience ends it.
   watchdog.set_patience(Clock::duration::max());
-  prepare_work(welcome);
+  try {
+    prepare_work(welcome);
+  } catch (const Error& error) {
+    take_leave(link, watchdog, error.what());
+    throw;
+  }
   work_->state.commit(welcome.committed(), {welcome.counted().round(), welcome.counted().phases()});
   note(fmt::format("joined as client {}, round {} is finished", to_index(work_->id), welcome.committed()),
        {{"client", to_index(work_->id)}, {"round", welcome.committed()}});

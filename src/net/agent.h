@@ -54,6 +54,8 @@ class Agent {
   [[nodiscard]] v1::Hello hello();
   /// Reads the server's config and makes what the work needs; what cannot be agreed to is an error.
   void prepare_work(const v1::Welcome& welcome);
+  /// Tells the server that this client takes no part, so that nobody waits for it.
+  void take_leave(ServerLink& link, Watchdog& watchdog, const std::string& why);
   /// Takes steps and remembers until the connection ends.
   [[nodiscard]] Ending work(Inbox& inbox);
   void read_frames(ServerLink& link, const std::string& session, Watchdog& watchdog, Inbox& inbox);

@@ -177,11 +177,13 @@ class Examination {
   }
 
   bool found(const fs::path& path) {
-    if (!is_there(path)) {
-      problems_.add("{}: is missing", path.string());
-      return false;
+    std::error_code why;
+    if (fs::exists(path, why)) {
+      return true;
     }
-    return true;
+    why ? problems_.add("{}: cannot read: {}", path.string(), why.message())
+        : problems_.add("{}: is missing", path.string());
+    return false;
   }
 
   net::Certificate certificate(const fs::path& path) {
@@ -378,6 +380,13 @@ std::string fingerprint_of_pem(std::string_view pem) {
 }
 
 CertificateInfo describe_certificate(const fs::path& path) { return net::info_of(*read_certificate(path)); }
+
+void require_usable(const fs::path& authority, const CertificateFiles& own) {
+  static_cast<void>(read_certificate(authority));
+  const net::Certificate certificate = read_certificate(own.certificate);
+  require(net::belongs_to(*read_key(own.key), *certificate), ErrorCode::invalid_data, "{}: does not belong to {}",
+          own.key.string(), own.certificate.string());
+}
 
 std::vector<std::string> check_certificates(const fs::path& folder) { return Examination(folder).run(); }
 

@@ -46,6 +46,7 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
       plan.note(text, fields);
     }
   };
+  net::require_connectable(plan);
   net::Agent agent({plan.state, plan.id, plan.privacy, 2 * plan.connect_seconds * plan.clock, plan.note}, data, stop);
   Backoff backoff(plan);
   for (;;) {

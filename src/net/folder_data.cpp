@@ -109,6 +109,7 @@ class FolderData final : public ClientData {
 }  // namespace
 
 std::unique_ptr<ClientData> folder_client_data(const fs::path& folder, const fs::path& state) {
+  require(fs::exists(folder), ErrorCode::invalid_config, "a client's data: there is no folder {}", folder.string());
   require(fs::is_directory(folder), ErrorCode::invalid_config, "a client's data must be a folder, got {}",
           folder.string());
   return std::make_unique<FolderData>(folder, state);

@@ -7,6 +7,7 @@
 #include "core/endpoint.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/net/certificates.h"
 #include "feroma/v1/federation.grpc.pb.h"
 #include "net/grpc_log.h"
 
@@ -60,6 +61,10 @@ std::string why_not_connected(const ClientPlan& plan, const std::shared_ptr<grpc
     return fmt::format("no answer within {} s", plan.connect_seconds * plan.clock);
   }
   const std::string words = printable(last_error_in(status.error_message()));
+  if (words.find("certificate verify failed") != std::string::npos) {
+    return words +
+           " (the server's certificate is not signed by the authority that was given, or one of both has expired)";
+  }
   return may_be_refused(plan, words) ? words + " (the server may refuse this client's certificate, or have no room)"
                                      : words;
 }
@@ -108,6 +113,14 @@ Ending GrpcLink::explain(Ending ending) {
   return status.error_code() == grpc::StatusCode::UNAUTHENTICATED
              ? Ending{v1::UNKNOWN_CLIENT, printable(status.error_message()), 0}
              : std::move(ending);
+}
+
+void require_connectable(const ClientPlan& plan) {
+  require(is_host_and_port(plan.server), ErrorCode::invalid_config,
+          "a server's address must be HOST:PORT, like fed.example.org:7443, got \"{}\"", plan.server);
+  if (plan.has_certificates()) {
+    require_usable(plan.authority, {plan.certificate, plan.key});
+  }
 }
 
 Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop) {

@@ -33,6 +33,9 @@ struct Attempt {
   std::string reason = {};         ///< why there is none, fit for a log
 };
 
+/// Refuses a plan with which no connection will ever be made. Files may change later: a client asks once.
+void require_connectable(const ClientPlan& plan);
+
 /// Connects to the plan's server; no link where it cannot be reached in time, or the client is to stop. Plain text is
 /// refused on anything but loopback.
 [[nodiscard]] Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop);

@@ -36,7 +36,9 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
   if (certificates.empty()) {
     return grpc::InsecureServerCredentials();
   }
-  // A certificate that is about to expire must not keep a server from starting again; what TLS cannot use, it refuses.
+  // A certificate that is about to expire must not keep a server from starting again. What TLS cannot use gRPC accepts
+  // and lets nobody in.
+  require_usable(authority_files(certificates).certificate, server_files(certificates));
   for (const std::string& problem : check_certificates(certificates)) {
     log::warning("{}: {}", certificates.string(), problem);
   }

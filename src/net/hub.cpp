@@ -21,6 +21,16 @@ constexpr std::size_t kClientsInALine = 10;
 constexpr std::array kHarmless{v1::ACCEPTED,      v1::DUPLICATE, v1::TWICE,
                                v1::SHUTTING_DOWN, v1::FINISHED,  v1::UNAVAILABLE};
 
+/// "client 3", "clients 3, 5 and 7 more".
+std::string numbers_of(std::span<const ClientId> clients) {
+  std::string text = clients.size() == 1 ? "client" : "clients";
+  const std::size_t named = std::min(clients.size(), kClientsInALine);
+  for (std::size_t i = 0; i < named; ++i) {
+    text += fmt::format("{} {}", i == 0 ? "" : ",", to_index(clients[i]));
+  }
+  return clients.size() > named ? fmt::format("{} and {} more", text, clients.size() - named) : text;
+}
+
 }  // namespace
 
 Hub::Hub(Job job, const ServerOptions& options, Past past, const std::atomic<bool>& stop,
@@ -228,20 +238,36 @@ void Hub::hurry(Phase& phase, std::optional<Clock::time_point>& since) {
   if (!is_first || awaited.empty()) {
     return;
   }
-  std::string clients;
-  for (const ClientId client : std::span(awaited).first(std::min(awaited.size(), kClientsInALine))) {
-    clients += fmt::format("{}{}", clients.empty() ? "" : ", ", to_index(client));
+  log::info("round {}: told to stop, but the round waits for {}; a second signal ends it", phase.round(),
+            numbers_of(awaited));
+}
+
+void Hub::tell_who_is_awaited(const Phase& phase) {
+  const std::vector<ClientId> awaited = phase.awaited();
+  std::vector<ClientId> away;
+  {
+    const std::lock_guard lock(mutex_);
+    std::copy_if(awaited.begin(), awaited.end(), std::back_inserter(away),
+                 [this](ClientId client) { return !sessions_.contains(client); });
   }
-  log::info("round {}: told to stop, but the round waits for {} {}{}; a second signal ends it", phase.round(),
-            awaited.size() == 1 ? "client" : "clients", clients,
-            awaited.size() > kClientsInALine ? fmt::format(" and {} more", awaited.size() - kClientsInALine) : "");
+  if (awaited.empty()) {
+    return;
+  }
+  log::info("round {}: {} answers so far; waits for {}{}, for {:.0f} s more at most", phase.round(), phase.answered(),
+            numbers_of(awaited), away.empty() ? "" : fmt::format(" ({} not connected)", away.size()),
+            std::chrono::duration<double>(phase.deadline() - Clock::now()).count());
 }
 
 void Hub::await_answers(Phase& phase) {
   std::set<std::shared_ptr<Session>> told;
   std::optional<Clock::time_point> hurried;
+  std::optional<Clock::time_point> to_tell = Clock::now() + scaled(options_.dead_seconds);  // once is enough
   while (!phase.is_over(Clock::now())) {
     tell_tasks(phase, told);  // who comes back meanwhile is asked again
+    if (to_tell && Clock::now() >= *to_tell) {
+      tell_who_is_awaited(phase);
+      to_tell.reset();
+    }
     if (drains()) {
       hurry(phase, hurried);
     }

@@ -109,7 +109,7 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::optional<v1::Verdict> objection(Session& session, const v1::Answer& head) override;
   void deliver(Session& session, Delivery delivery) override;
   void refused(const Session& session, const Refusal& refusal) override;
-  void said_goodbye(Session& session) override;
+  void said_goodbye(Session& session, const std::string& why) override;
   void left(Session& session) override;
 
  private:
@@ -139,6 +139,7 @@ class Hub final : public ClientPool, public SessionEvents {
   /// A server that is to stop waits no longer than the grace, `since` it began to, for clients that may come back, and
   /// says once for whom it waits.
   void hurry(Phase& phase, std::optional<Clock::time_point>& since);
+  void tell_who_is_awaited(const Phase& phase);
   /// Gives those their tasks who are there and have not been given them.
   void tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told);
   void await_answers(Phase& phase);

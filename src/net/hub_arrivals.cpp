@@ -42,7 +42,9 @@ void Hub::check_hello(const v1::Hello& hello) const {
                   fmt::format("this server speaks protocol {}, got {}", kProtocol, hello.protocol())};
   }
   if (!hello.job().empty() && hello.job() != job_.id) {
-    throw Refusal{v1::OTHER_JOB, "this client has worked for another federation; give it a new state folder"};
+    throw Refusal{
+        v1::OTHER_JOB,
+        "this client has worked for another federation; move client.state out of its folder and leave the rest there"};
   }
   if (!hello.job().empty() && hello.committed() > past_.committed) {
     throw Refusal{v1::AHEAD, fmt::format("this server has finished round {}, the client saw round {} finished: was an "
@@ -149,7 +151,7 @@ void Hub::depart(ClientId client, const std::string& why) {
   changed_.notify_all();
 }
 
-void Hub::said_goodbye(Session& session) {
+void Hub::said_goodbye(Session& session, const std::string& why) {
   const std::optional<ClientId> client = session.client();
   {
     const std::lock_guard lock(mutex_);
@@ -157,10 +159,11 @@ void Hub::said_goodbye(Session& session) {
     if (found == sessions_.end() || found->second.get() != &session) {
       return;
     }
-    depart(*client, "it said goodbye");
+    depart(*client, why.empty() ? "it said goodbye" : fmt::format("it left: {}", why));
   }
   if (comings_.allows("clients left")) {
-    log::write(log::Severity::info, fmt::format("client {} said goodbye", to_index(*client)),
+    log::write(why.empty() ? log::Severity::info : log::Severity::warning,
+               fmt::format("client {} said goodbye{}{}", to_index(*client), why.empty() ? "" : ": ", why),
                {{"client", to_index(*client)}, {"address", session.peer().address}});
   }
 }

@@ -140,7 +140,7 @@ void Session::handle(const v1::ClientFrame& frame) {
       }
       return;
     case v1::ClientFrame::kGoodbye:
-      events_.said_goodbye(*this);
+      events_.said_goodbye(*this, printable(frame.goodbye().text()));
       close({v1::REASON_UNSPECIFIED, "goodbye", 1});  // it may come again
       return;
     case v1::ClientFrame::KIND_NOT_SET: break;

@@ -95,7 +95,8 @@ class SessionEvents {
   virtual void deliver(Session& session, Delivery delivery) = 0;
   /// The session ends, or has ended, for this; to be counted and written down.
   virtual void refused(const Session& session, const Refusal& refusal) = 0;
-  virtual void said_goodbye(Session& session) = 0;  ///< it goes by itself; its connection ends soon
+  /// It goes by itself, and may say why; its connection ends soon.
+  virtual void said_goodbye(Session& session, const std::string& why) = 0;
   virtual void left(Session& session) = 0;
 };
 

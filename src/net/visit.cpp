@@ -11,6 +11,7 @@ namespace feroma {
 
 Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, const VisitorWish& wish,
                       double wait_seconds, const std::atomic<bool>& stop) {
+  net::require_connectable(plan);
   const auto until = net::Clock::now() + std::chrono::duration<double>(wait_seconds);
   net::VisitorOptions options{plan.state, plan.privacy};
   options.patience_seconds *= plan.clock;

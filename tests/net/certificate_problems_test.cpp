@@ -27,6 +27,15 @@ TEST_F(Certificates, AreMissed) {
   }
 }
 
+// As where the folder is somebody else's: nothing is missing then.
+TEST_F(Certificates, ThatCannotBeLookedAtAreNotMissing) {
+  const std::vector<std::string> problems = check_certificates(path() / std::string(300, 'x'));
+  ASSERT_EQ(problems.size(), 4U);
+  for (const std::string& problem : problems) {
+    EXPECT_TRUE(holds(problem, ": cannot read: File name too long")) << problem;
+  }
+}
+
 TEST_F(Certificates, ExpireInTime) {
   redate(file("server.pem"), file("ca.key"), -3 * kDay, 14 * kDay + 60);
   EXPECT_TRUE(check_certificates(path()).empty());

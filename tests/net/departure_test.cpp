@@ -1,5 +1,7 @@
 // Clients that go, or may not come back, while a round is under way: who is waited for, and who is not.
+#include "tests/core/expect_error.h"
 #include "tests/faults/hub_fixture.h"
+#include "tests/faults/tiny_federation.h"
 #include "tests/net/log_lines.h"
 #include "tests/net/once.h"
 
@@ -37,6 +39,29 @@ TEST_F(HubTest, WhoSaysGoodbyeIsNotWaitedFor) {
   const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}};
   EXPECT_EQ(hub->await(all, options.round_seconds).size(), 2U);
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
+}
+
+// A client that cannot agree to the federation leaves at once; a round would wait for it for ten minutes.
+TEST_F(HubTest, WhoCannotTakePartSaysSo) {
+  for (const bool guarded : {false, true}) {
+    hub = start_hub();
+    Lines lines;
+    Probe stays(*hub, 0);
+    begin(1, 2);
+    EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+    const testing::TempFolder folder;
+    faults::TinyData data(1, 24);
+    AgentOptions own{folder.path(), 1};
+    own.privacy.mode = guarded ? PrivacyMode::pure : PrivacyMode::off;
+    Agent agent(own, data, stop);
+    Pipe pipe(*hub);
+    const std::string error =
+        testing::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(agent.serve(pipe)); });
+    exchange.join();
+    const std::string& reason = std::get<ClientDropped>(outcomes.at(ClientId{1}).answer).reason;
+    EXPECT_EQ(reason, "it left: " + (guarded ? "it does not agree to this federation" : error));
+    EXPECT_EQ(lines.with("client 1 said goodbye: ").size(), 1U);
+  }
 }
 
 TEST_F(HubTest, WhoComesBackAfterAGoodbyeIsAskedAgain) {
@@ -224,6 +249,23 @@ TEST_F(HubTest, AServerThatIsToStopSaysForWhomItWaits) {
   EXPECT_EQ(lines.with("told to stop").size(), 1U) << "once";
   EXPECT_EQ(lines.with("waits for client 1;").size(), 1U);
   EXPECT_EQ(counted_of(1), update(2));
+}
+
+TEST_F(HubTest, ARoundThatTakesLongSaysForWhomItWaits) {
+  options.dead_seconds = 10;  // half a second by this clock
+  hub = start_hub();
+  Lines lines;
+  Probe stays(*hub, 0);
+  Probe slow(*hub, 1);
+  begin(1, 3);
+  EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
+  const v1::Task task = slow.task();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_EQ(lines.with("round 1: 1 answers so far; waits for clients 1, 2 (1 not connected), for ").size(), 1U);
+  EXPECT_EQ(slow.answer(task, update(2)).reason(), v1::ACCEPTED);
+  Probe late(*hub, 2);
+  EXPECT_EQ(late.answer(late.task(), update(3)).reason(), v1::ACCEPTED);
+  exchange.join();
 }
 
 }  // namespace

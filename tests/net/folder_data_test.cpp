@@ -78,7 +78,11 @@ TEST(FolderData, WhatWouldNotFitTheModelAnyMoreIsRefused) {
       holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(data->shard(1)); }), "changed their shape"));
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_config,
                              [&] { static_cast<void>(folder_client_data(folder / "nowhere", folder / "state")); }),
-                    "must be a folder"));
+                    "there is no folder "));
+  EXPECT_TRUE(holds(
+      error_of(ErrorCode::invalid_config,
+               [&] { static_cast<void>(folder_client_data(folder / "clinic" / "visits.csv", folder / "state")); }),
+      "must be a folder, got "));
 }
 
 TEST(FolderData, OneRecordOfOneClassIsEnoughToTrainOn) {

@@ -221,8 +221,54 @@ TEST_F(OverGrpc, WhatIsWrongWithACertificateIsSaid) {
   };
   EXPECT_EQ(reason("certs", "certs", "127.0.0.1"), "") << "nothing is wrong";
   EXPECT_TRUE(testing::holds(reason("other", "certs", "127.0.0.1"), "certificate verify failed"));
+  EXPECT_TRUE(testing::holds(reason("other", "certs", "127.0.0.1"), "is not signed by the authority that was given"));
   EXPECT_TRUE(testing::holds(reason("certs", "certs", "127.0.0.2"), "127.0.0.2 is not in peer certificate"));
   EXPECT_TRUE(testing::holds(reason("certs", "other", "127.0.0.1"), "the server may refuse this client's certificate"));
+}
+
+// It would try for ever, and gRPC says nothing that helps.
+TEST_F(OverGrpc, WhatCanNeverConnectIsRefusedAtOnce) {
+  make_authority(folder / "certs");
+  for (const char* name : {"site-0", "site-1"}) {
+    static_cast<void>(issue_client(folder / "certs", name));
+  }
+  ClientPlan client;
+  client.authority = authority_files(folder / "certs").certificate;
+  client.certificate = client_files(folder / "certs", "site-0").certificate;
+  client.key = client_files(folder / "certs", "site-0").key;
+  EXPECT_NO_THROW(require_connectable(client));
+  for (const char* good : {"fed.example.org:7443", "[::1]:1", "localhost:65535"}) {
+    client.server = good;
+    EXPECT_NO_THROW(require_connectable(client)) << good;
+  }
+  for (const std::string bad : {"10.0.0.1", "10.0.0.1:port", "https://10.0.0.1:7443", ":7443", "fed:0", "fed:65536",
+                                "fed:74 43", "::1:7443", "fed:", ""}) {
+    client.server = bad;
+    const std::string error = testing::error_of(ErrorCode::invalid_config, [&] { require_connectable(client); });
+    EXPECT_TRUE(testing::holds(error, "must be HOST:PORT")) << bad;
+    EXPECT_TRUE(testing::holds(error, fmt::format("got \"{}\"", bad))) << error;
+  }
+  client.server = "127.0.0.1:1";
+  client.key = client_files(folder / "certs", "site-1").key;
+  EXPECT_TRUE(testing::holds(testing::error_of(ErrorCode::invalid_data, [&] { require_connectable(client); }),
+                             "site-1.key: does not belong to "));
+  std::swap(client.certificate, client.key);
+  EXPECT_THROW(require_connectable(client), Error) << "in each other's place";
+  client.authority = folder / "nowhere.pem";
+  EXPECT_THROW(require_connectable(client), Error);
+}
+
+TEST_F(OverGrpc, AServerWithAnothersKeyDoesNotStart) {
+  make_authority(folder / "certs");
+  issue_server(folder / "certs", {"127.0.0.1"});
+  static_cast<void>(issue_client(folder / "certs", "site-0"));
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  std::filesystem::copy_file(client_files(folder / "certs", "site-0").key, server_files(folder / "certs").key,
+                             std::filesystem::copy_options::overwrite_existing);
+  const std::string error = testing::error_of(ErrorCode::invalid_data, [&] {
+    FederationServer server(todo, {"127.0.0.1:0", folder / "certs"}, stop);
+  });
+  EXPECT_TRUE(testing::holds(error, "server.key: does not belong to "));
 }
 
 TEST_F(OverGrpc, PlainTextIsForLoopbackOnly) {

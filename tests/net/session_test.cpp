@@ -15,7 +15,7 @@ class Welcoming final : public SessionEvents {
   std::optional<v1::Verdict> objection(Session&, const v1::Answer&) override { return std::nullopt; }
   void deliver(Session&, Delivery delivery) override { delivered.push_back(std::move(delivery)); }
   void refused(const Session&, const Refusal& refusal) override { ADD_FAILURE() << refusal.text; }
-  void said_goodbye(Session&) override {}
+  void said_goodbye(Session&, const std::string&) override {}
   void left(Session&) override {}
 
   std::vector<Delivery> delivered;

@@ -67,6 +67,9 @@ struct CertificateInfo {
 
 [[nodiscard]] CertificateInfo describe_certificate(const std::filesystem::path& path);
 
+/// Refuses what no connection can be made with: files that cannot be read, a key to another certificate.
+void require_usable(const std::filesystem::path& authority, const CertificateFiles& own);
+
 /// What would keep a server with this folder from working, or will within 14 days; one sentence each, none if all is
 /// well. The authority's key and clients' files need not be there, but those that are there are examined too.
 [[nodiscard]] std::vector<std::string> check_certificates(const std::filesystem::path& folder);
