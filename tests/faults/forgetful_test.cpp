@@ -1,5 +1,5 @@
 // A client whose state folder is lost is a newcomer: it is sent again what it needs, whatever the method.
-#include "tests/algorithms/every_algorithm.h"
+#include "tests/faults/every_method.h"
 #include "tests/faults/tiny_federation.h"
 
 namespace feroma::faults {
@@ -41,15 +41,9 @@ class Forgetful : public TinyFederation {
 TEST_F(Forgetful, ClientsOfEveryMethodAreSentWhatTheyLost) {
   constexpr std::uint32_t kClients = 4;
   constexpr std::uint32_t kLoser = 1;
-  for (const test::AlgorithmCase& method : test::all_algorithms()) {
-    if (method.name == "centralised") {
-      continue;  // data are handed over in simulations only
-    }
-    const std::string name = method.name + " " + method.preset;
-    SCOPED_TRACE(name);
-    const bool has_profile = method.name == "fedavg-ft" || (method.name == "feroma" && method.preset != "paper");
-    FederationPlan todo =
-        plan(kClients, 2 * kOften, test::toml_of(method) + (has_profile ? "profile.dimensions = 6\n" : ""), name);
+  for (const Method& method : every_method()) {
+    SCOPED_TRACE(method.name);
+    FederationPlan todo = plan(kClients, 2 * kOften, method.toml, method.name);
     int finished = 0;
     todo.round_finished = [&](const RoundRecord& record, int) {
       // A round that had begun when the client came again cannot be made to fit it.

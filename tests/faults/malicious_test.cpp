@@ -1,7 +1,7 @@
 // F9: a fifth of the clients send models that no training gives.
 #include <limits>
 
-#include "tests/algorithms/every_algorithm.h"
+#include "tests/faults/every_method.h"
 #include "tests/faults/tampering_link.h"
 #include "tests/faults/tiny_federation.h"
 
@@ -130,14 +130,9 @@ TEST_F(Malicious, NobodyEndsAFederationOfDefaults) {
 TEST_F(Malicious, NobodyEndsAFederationOfAnyMethod) {
   constexpr std::uint32_t kFew = 8;
   constexpr std::uint32_t kLying = 2;
-  for (const test::AlgorithmCase& method : test::all_algorithms()) {
-    if (method.name == "centralised") {
-      continue;  // data are handed over in simulations only
-    }
-    const std::string name = method.name + " " + method.preset;
-    SCOPED_TRACE(name);
-    const bool has_profile = method.name == "fedavg-ft" || (method.name == "feroma" && method.preset != "paper");
-    FederationPlan todo = plan(kFew, 4, test::toml_of(method) + (has_profile ? "profile.dimensions = 6\n" : ""), name);
+  for (const Method& method : every_method()) {
+    SCOPED_TRACE(method.name);
+    FederationPlan todo = plan(kFew, 4, method.toml, method.name);
     const auto layout = make_layout(todo.experiment.model(todo.input, todo.classes));
     std::set<std::uint32_t> refused;
     todo.round_finished = [&](const RoundRecord& record, int) {
