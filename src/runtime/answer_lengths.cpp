@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "algorithms/norm_limit.h"
 #include "feroma/core/median.h"
