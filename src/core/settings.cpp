@@ -24,6 +24,8 @@ namespace feroma {
 namespace {
 
 constexpr std::string_view kKeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+/// A config of another experiment differs in everything; nobody reads it all.
+constexpr std::size_t kChangesNamed = 3;
 
 /// A TOML basic string on one line, whatever the text holds.
 std::string toml_string(std::string_view text) {
@@ -241,6 +243,34 @@ std::string to_string(const SettingValue& value) {
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
   return toml_string(std::get<std::string>(value));
+}
+
+std::string changes_between(const Settings& before, const Settings& now) {
+  std::map<std::string, std::string> changes;
+  for (const auto& [key, setting] : before) {
+    changes[key] = fmt::format("{} = {} is gone", key, to_string(setting.value));
+  }
+  for (const auto& [key, setting] : now) {
+    const auto found = before.find(key);
+    const std::string is = to_string(setting.value);
+    if (found == before.end()) {
+      changes[key] = fmt::format("{} = {} is new", key, is);
+    } else if (const std::string was = to_string(found->second.value); was != is) {
+      changes[key] = fmt::format("{} was {}, is {}", key, was, is);
+    } else {
+      changes.erase(key);
+    }
+  }
+  std::string text;
+  std::size_t named = 0;
+  for (const auto& [key, change] : changes) {
+    if (named == kChangesNamed) {
+      return fmt::format("{} and {} more", text, changes.size() - named);
+    }
+    text += fmt::format("{}{}", named == 0 ? "" : "; ", change);
+    ++named;
+  }
+  return text;
 }
 
 std::string to_toml(const Settings& settings) {

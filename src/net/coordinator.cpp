@@ -127,8 +127,9 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
       }) {
   require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
-  require(may_continue(log_.job().config, plan), ErrorCode::invalid_config,
-          "{}: holds a federation with another config; choose another folder", plan.state.string());
+  const std::string changes = changes_since(log_.job().config, plan);
+  require(changes.empty(), ErrorCode::invalid_config,
+          "{}: holds a federation with another config ({}); choose another folder", plan.state.string(), changes);
   finished_ = log_.committed();
   const bool resuming = log_.committed() > 0;
   files_ = std::make_unique<Files>(

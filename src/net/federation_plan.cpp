@@ -76,8 +76,8 @@ void check_model(const FederationPlan& plan, const ListenOptions& listen) {
           plan.experiment.training.model);
 }
 
-bool may_continue(const std::string& begun_with, const FederationPlan& plan) {
-  return give_same_bits(parse_settings(begun_with, "the federation's config"), plan.experiment.resolved());
+std::string changes_since(const std::string& begun_with, const FederationPlan& plan) {
+  return changes_of_bits(parse_settings(begun_with, "the federation's config"), plan.experiment.resolved());
 }
 
 }  // namespace feroma

@@ -300,9 +300,9 @@ class Check {
       return;
     }
     const RoundLog log(plan_.state, []() -> JobRecord { unreachable(); });
-    if (!may_continue(log.job().config, plan_)) {
+    if (const std::string changes = changes_since(log.job().config, plan_); !changes.empty()) {
       add(CheckVerdict::problem, "state", "give the config it was begun with, or name another folder with --state",
-          "{}: holds a federation with another config", plan_.state.string());
+          "{}: holds a federation with another config ({})", plan_.state.string(), changes);
       return;
     }
     ok("state", "{}: holds this federation, {} of {} rounds are finished", plan_.state.string(), log.committed(),

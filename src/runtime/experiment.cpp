@@ -131,14 +131,15 @@ Settings portable(Settings resolved) {
   return resolved;
 }
 
-bool give_same_bits(const Settings& one, const Settings& other) {
+std::string changes_of_bits(const Settings& before, const Settings& now) {
   const auto has_fused_products = [](const Settings& resolved) {
     TrainingOptions training;
     Problems elsewhere;  // whether a machine has that instruction set is not the question
     SettingsReader(resolved, elsewhere).read(training, "training");
     return feroma::has_fused_products(training.simd);
   };
-  return to_toml(portable(one)) == to_toml(portable(other)) && has_fused_products(one) == has_fused_products(other);
+  return has_fused_products(before) == has_fused_products(now) ? changes_between(portable(before), portable(now))
+                                                               : changes_between(before, now);
 }
 
 std::vector<std::string> algorithm_labels(const Settings& settings) {

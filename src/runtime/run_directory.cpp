@@ -50,27 +50,6 @@ Json describe(const Experiment& experiment, int threads) {
           {"seeds", {experiment.scenario.seed}}};
 }
 
-/// The first line in which two resolved configs differ, for the message.
-std::string first_difference(const fs::path& stored, const std::string& given) {
-  const Settings a = load_settings(stored);
-  const Settings b = parse_settings(given, "given");
-  for (const auto& [key, setting] : b) {
-    const auto found = a.find(key);
-    if (found == a.end()) {
-      return fmt::format("{} = {} is new", key, to_string(setting.value));
-    }
-    if (found->second.value != setting.value) {
-      return fmt::format("{} was {}, now {}", key, to_string(found->second.value), to_string(setting.value));
-    }
-  }
-  for (const auto& [key, setting] : a) {
-    if (!b.contains(key)) {
-      return fmt::format("{} = {} is gone", key, to_string(setting.value));
-    }
-  }
-  return "";
-}
-
 /// A manifest as it lies there; anything but an object is damage.
 Json parse_manifest(const fs::path& path) {
   return Json::parse(read_text(path / "manifest.json"), nullptr, /*allow_exceptions=*/false);
@@ -166,9 +145,8 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
   started_ = now_utc();
   manifest_ = description.dump();
   if (is_run && existing == Existing::resume) {
-    const std::string difference = first_difference(path_ / "config.toml", config);
-    require(difference.empty(), ErrorCode::invalid_config, "--resume {}: the config differs: {}", path_.string(),
-            difference);
+    const std::string changes = changes_between(load_settings(path_ / "config.toml"), experiment.resolved());
+    require(changes.empty(), ErrorCode::invalid_config, "--resume {}: the config differs: {}", path_.string(), changes);
     check_same_build(path_, description);
     const Json started = read_manifest(path_).value("started", Json());
     started_ = started.is_string() ? started.get<std::string>() : started_;

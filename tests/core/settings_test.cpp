@@ -109,6 +109,18 @@ TEST(Settings, LoadReadsTheFile) {
   EXPECT_EQ(settings.at("x").where, (folder / "a.toml").string() + ":1");
 }
 
+TEST(Changes, NamesKeysWithOldAndNewValues) {
+  const auto between = [](std::string_view before, std::string_view now) {
+    return changes_between(parse_settings(before, "before.toml"), parse_settings(now, "now.toml"));
+  };
+  EXPECT_EQ(between("[scenario]\nrounds = 5\n", "\nscenario.rounds = 5\n"), "") << "where it is written is no change";
+  EXPECT_EQ(between("a = nan\nb = 0.1\n", "b = 0.1\na = nan\n"), "");
+  EXPECT_EQ(between("[scenario]\nrounds = 5\n", "[scenario]\nrounds = 6\n"), "scenario.rounds was 5, is 6");
+  EXPECT_EQ(between("a = 1\nc = 'x'\n", "a = 1.0\nb = true\n"), "a was 1, is 1.0; b = true is new; c = \"x\" is gone");
+  EXPECT_EQ(between("a = 1\nb = 1\nc = 1\nd = 1\ne = 1\n", "a = 2\nb = 2\nc = 2\nd = 2\n"),
+            "a was 1, is 2; b was 1, is 2; c was 1, is 2 and 2 more");
+}
+
 TEST(Override, ReadsTomlValuesAndPlainWords) {
   EXPECT_EQ(overridden("k=5"), SettingValue(std::int64_t{5}));
   EXPECT_EQ(overridden("k=1e-3"), SettingValue(1e-3));

@@ -333,7 +333,14 @@ TEST_F(ServerCheck, AFederationThatPlaysMoreRoundsThanItsConfigHas) {
 
 TEST_F(ServerCheck, AFederationWithAnotherConfig) {
   static_cast<void>(begin(plan()));
-  EXPECT_TRUE(holds(problem(check(plan({"scenario.rounds=6"})), "state"), "holds a federation with another config"));
+  const std::string text = "holds a federation with another config (scenario.rounds was 5, is 6)";
+  const FederationPlan other = plan({"scenario.rounds=6"});
+  EXPECT_TRUE(holds(problem(check(other), "state"), text));
+  const std::atomic<bool> stop = false;
+  const std::string error = testing::error_of(ErrorCode::invalid_config, [&] {
+    const FederationServer never(other, {"127.0.0.1:0", certs_}, stop);
+  });
+  EXPECT_TRUE(holds(error, text + "; choose another folder"));
 }
 
 TEST_F(ServerCheck, AFederationFromAMachineWithOtherInstructions) {
@@ -352,7 +359,7 @@ TEST_F(ServerCheck, AFederationFromAMachineWithOtherInstructions) {
       EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, 0 of 5 rounds are finished"));
       EXPECT_NO_THROW(FederationServer(plan(), {"127.0.0.1:0", certs_}, stop)) << "the server agrees";
     } else {
-      EXPECT_TRUE(holds(problem(check(plan()), "state"), "holds a federation with another config"));
+      EXPECT_TRUE(holds(problem(check(plan()), "state"), "holds a federation with another config (training.simd was "));
       EXPECT_THROW(FederationServer(plan(), {"127.0.0.1:0", certs_}, stop), Error) << "its bits are others";
     }
   }

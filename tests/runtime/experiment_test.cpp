@@ -34,6 +34,21 @@ TEST(Experiment, ResolvedConfigSpellsOutEveryTable) {
   EXPECT_EQ(resolved.at("algorithm.0.label").value, SettingValue("fedavg"));
 }
 
+TEST(Experiment, NamesWhatChangesItsBits) {
+  const auto resolved = [](SimdTarget target, int rounds) {
+    Settings settings = read(kMinimal).resolved();
+    settings["training.simd"] = {std::string(name_of(target)), "test"};
+    settings["scenario.rounds"] = {std::int64_t{rounds}, "test"};
+    return settings;
+  };
+  using enum SimdTarget;
+  EXPECT_EQ(changes_of_bits(resolved(avx2, 5), resolved(avx512, 5)), "") << "both fuse products";
+  EXPECT_EQ(changes_of_bits(resolved(avx2, 5), resolved(avx512, 6)), "scenario.rounds was 5, is 6")
+      << "what may differ is not named";
+  EXPECT_EQ(changes_of_bits(resolved(avx2, 5), resolved(sse4, 6)),
+            "scenario.rounds was 5, is 6; training.simd was \"avx2\", is \"sse4\"");
+}
+
 TEST(Experiment, EngineFollowsTheConfig) {
   EXPECT_EQ(read(kMinimal).engine(), EngineKind::native);
   EXPECT_EQ(read("[training]\nengine = 'torch'\n[[algorithm]]\nname = 'fedavg'\n").engine(), EngineKind::torch);

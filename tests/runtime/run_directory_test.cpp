@@ -103,7 +103,7 @@ TEST_F(RunDirectoryTest, NeverTouchesAFolderThatIsNoRun) {
 
 TEST_F(RunDirectoryTest, ResumeNamesTheKeyThatDiffers) {
   make(Existing::refuse);
-  expect_refused(Existing::resume, "scenario.clients was 5, now 6", 6);
+  expect_refused(Existing::resume, "scenario.clients was 5, is 6", 6);
 }
 
 TEST_F(RunDirectoryTest, ResumeNeedsARun) { expect_refused(Existing::resume, "no run to resume"); }
@@ -134,7 +134,7 @@ TEST_F(RunDirectoryTest, ResumeNamesBothSimdTargetsWhereTheConfigSaysAnother) {
   make(Existing::refuse);
   Experiment other = experiment();
   other.training.simd = simd_targets().back();
-  const std::string change = fmt::format("training.simd was \"{}\", now \"{}\"", name_of(simd_targets().front()),
+  const std::string change = fmt::format("training.simd was \"{}\", is \"{}\"", name_of(simd_targets().front()),
                                          name_of(simd_targets().back()));
   expect_error(ErrorCode::invalid_config, change, [&] {
     RunDirectory(out, Existing::resume, other, 2).finish();

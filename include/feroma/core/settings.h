@@ -30,5 +30,7 @@ void apply_override(Settings& settings, std::string_view assignment);
 [[nodiscard]] std::string to_toml(const Settings& settings);
 /// A value as it is written in a config file.
 [[nodiscard]] std::string to_string(const SettingValue& value);
+/// What differs, for a message: "scenario.rounds was 5, is 6". Three keys and how many more; empty where nothing does.
+[[nodiscard]] std::string changes_between(const Settings& before, const Settings& now);
 
 }  // namespace feroma

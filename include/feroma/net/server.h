@@ -32,8 +32,9 @@ struct FederationPlan {
 /// and a [server] table. [membership] and [attack] are refused. The caller adds where the state is kept.
 [[nodiscard]] FederationPlan read_federation_plan(const Settings& settings);
 
-/// Whether a federation that was begun with this config may go on under the plan, perhaps on another machine.
-[[nodiscard]] bool may_continue(const std::string& begun_with, const FederationPlan& plan);
+/// Why a federation that was begun with this config may not go on under the plan, perhaps on another machine; empty
+/// where it may.
+[[nodiscard]] std::string changes_since(const std::string& begun_with, const FederationPlan& plan);
 
 /// Where a server listens, and how clients prove who they are.
 struct ListenOptions {

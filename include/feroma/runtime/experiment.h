@@ -70,9 +70,9 @@ struct Experiment {
 
 /// A resolved config but for the instruction set, which is each machine's own.
 [[nodiscard]] Settings portable(Settings resolved);
-/// Whether what one resolved config began may go on with another: they are alike but for instruction sets that give the
-/// same bits.
-[[nodiscard]] bool give_same_bits(const Settings& one, const Settings& other);
+/// Why what one resolved config began may not go on with another, as changes_between says it; empty where they are
+/// alike but for instruction sets that give the same bits.
+[[nodiscard]] std::string changes_of_bits(const Settings& before, const Settings& now);
 
 /// The labels of a config's algorithms, in order, as a run calls them; empty for one that nobody knows.
 [[nodiscard]] std::vector<std::string> algorithm_labels(const Settings& settings);
