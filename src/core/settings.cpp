@@ -15,6 +15,7 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "feroma/core/error.h"
@@ -148,6 +149,9 @@ SettingLists parse(std::string_view text, const std::string& name, Lists lists) 
 }
 
 std::string text_of(const std::filesystem::path& file) {
+  std::error_code unknown;
+  require(std::filesystem::status(file, unknown).type() != std::filesystem::file_type::not_found,
+          ErrorCode::invalid_config, "{}: there is no such config file", file.string());
   std::ifstream in(file, std::ios::binary);
   require(in.good() && std::filesystem::is_regular_file(file), ErrorCode::invalid_config,
           "{}: cannot read the config file", file.string());

@@ -96,7 +96,7 @@ TEST(Settings, DeepNestingIsRefused) {
 
 TEST(Settings, AMissingFileIsNamed) {
   EXPECT_EQ(error_of(ErrorCode::invalid_config, [] { (void)load_settings("/nowhere/a.toml"); }),
-            "/nowhere/a.toml: cannot read the config file");
+            "/nowhere/a.toml: there is no such config file");
   EXPECT_EQ(error_of(ErrorCode::invalid_config, [] { (void)load_settings("/tmp"); }),
             "/tmp: cannot read the config file");
 }

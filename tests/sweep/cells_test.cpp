@@ -218,7 +218,7 @@ TEST_F(Cells, EveryMistakeIsReportedAtOnce) {
            file + ":12: axes.training.momentum must be at least one value, got []",
            file + ":13: algorithm.7.mu must begin with algorithm.N, N from 0 to 1",
            file + ":15: variant.0.scenario.rounds must be one value; lists belong under [axes], got [1, 2]",
-           (folder() / "nowhere.toml").string() + ": cannot read the config file",
+           (folder() / "nowhere.toml").string() + ": there is no such config file",
            std::string("--set must be key=value, got \"scenario.participation\""),
        }) {
     EXPECT_TRUE(holds(message, part));
