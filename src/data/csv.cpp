@@ -1,5 +1,7 @@
 #include "feroma/data/csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -104,6 +106,14 @@ std::vector<std::string> read_header(CsvScanner& scanner, const std::string& nam
   return columns;
 }
 
+/// The columns for a message: a row of measurements may have thousands.
+std::string list_of(std::span<const std::string> columns) {
+  constexpr std::size_t kMost = 20;
+  const std::size_t named = std::min(columns.size(), kMost);
+  return fmt::format("{}{}", fmt::join(columns.first(named), ", "),
+                     columns.size() > named ? fmt::format(" and {} more", columns.size() - named) : "");
+}
+
 template <class T>
 bool parse_whole(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -125,8 +135,9 @@ bool CsvTable::has_column(std::string_view column) const {
 std::size_t CsvTable::column(std::string_view column) const {
   const auto found = std::find(columns_.begin(), columns_.end(), column);
   const std::string near = found == columns_.end() ? nearest_name(column, columns_) : "";
-  require(found != columns_.end(), ErrorCode::invalid_data, "[csv] {}: must have a column \"{}\", got none{}", name_,
-          column, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  require(found != columns_.end(), ErrorCode::invalid_data, "[csv] {}: must have a column \"{}\", got {}{}", name_,
+          column, found == columns_.end() ? list_of(columns_) : "",
+          near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

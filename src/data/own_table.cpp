@@ -156,6 +156,9 @@ TableRows read_table(const CsvTable& table, const fs::path& folder, const OwnDat
   TableRows out;
   Samples& samples = out.samples;
   const std::vector<std::string> label_columns = split_list(own.label_column);
+  for (const std::string& column : label_columns) {
+    static_cast<void>(table.column(column));  // first: labels under another name would be taken for inputs
+  }
   append_inputs_(samples, table, folder, own);
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (role == FolderRole::visitor && lacks_label(table, row, label_columns)) {

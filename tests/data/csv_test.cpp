@@ -69,8 +69,19 @@ TEST(Csv, ChecksNumbersAndColumns) {
   expect_error(ErrorCode::invalid_data, "t.csv:2: column \"age\" must be a finite number, got \"12x\"", number(0));
   expect_error(ErrorCode::invalid_data, "t.csv:3: column \"age\" must be a finite number", number(1));
   expect_error(ErrorCode::invalid_data, "t.csv:4: column \"age\" must be a finite number", number(2));
-  expect_error(ErrorCode::invalid_data, "must have a column \"agee\", got none; did you mean \"age\"?",
+  expect_error(ErrorCode::invalid_data, "t.csv: must have a column \"agee\", got age, sex; did you mean \"age\"?",
                [&] { return table.column("agee"); });
+}
+
+TEST(Csv, NamesSomeOfManyColumns) {
+  std::string header = "c1";
+  for (int i = 2; i <= 23; ++i) {
+    header += ",c" + std::to_string(i);
+  }
+  const CsvTable table = parse_csv(header + "\n", "t.csv");
+  expect_error(ErrorCode::invalid_data, "must have a column \"disease\", got c1, c2, c3, ",
+               [&] { return table.column("disease"); });
+  expect_error(ErrorCode::invalid_data, ", c19, c20 and 3 more", [&] { return table.column("disease"); });
 }
 
 }  // namespace

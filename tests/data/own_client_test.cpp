@@ -92,6 +92,14 @@ TEST_F(OwnClient, LabelsOutsideAreRefusedWithFileRowAndValue) {
   refuses("t.csv:3: column \"y\" must be one of ill, well, got \"wel\"");
 }
 
+TEST_F(OwnClient, AMissingLabelColumnIsNamedWithThoseThereAre) {
+  for (const std::string more : {"class_names = \"ill, well\"\n", "classes = 2\n", ""}) {
+    describe("kind = \"csv\"\nfile = \"t.csv\"\nlabel_column = \"ill\"\n" + more);
+    put("t.csv", "age,state\n31,ill\n40,well\n");  // the labels, which are no numbers, must not be taken for inputs
+    refuses("t.csv: must have a column \"ill\", got age, state");
+  }
+}
+
 TEST_F(OwnClient, InputsThatAreNotNumbersAreRefusedWithTheirPlace) {
   put_arrays({0, 1, 0});
   put_floats("x.npy", {1, 2, INFINITY}, {3, 1});

@@ -21,7 +21,7 @@ class CsvTable {
   [[nodiscard]] std::size_t line(std::size_t row) const { return lines_[row]; }
 
   [[nodiscard]] bool has_column(std::string_view column) const;
-  /// Where a column is; an unknown one is an invalid_data error with the nearest name.
+  /// Where a column is; an unknown one is an invalid_data error that lists those there are.
   [[nodiscard]] std::size_t column(std::string_view column) const;
   /// A cell as a finite number, or an invalid_data error naming file, line and column.
   [[nodiscard]] double number(std::size_t row, std::size_t column) const;
