@@ -13,10 +13,10 @@ constexpr int kMostClasses = 1 << 16;
 
 const std::vector<ModelEntry>& known_models() {
   static const std::vector<ModelEntry> models{
-      {"lenet5", lenet5, "LeCun et al., 1998, with ReLU and average pooling"},
-      {"resnet9", resnet9, "the reference implementation's ResNet-9"},
-      {"mlp", mlp, "McMahan et al., 2017: two hidden layers of 200 units"},
-      {"har-cnn", har_cnn, "1-D convolutions for windows of sensor signals"},
+      {"lenet5", lenet5, "LeCun et al., 1998, with ReLU and average pooling", {1, 10, 12}},
+      {"resnet9", resnet9, "the reference implementation's ResNet-9", {1, 1, 16}},
+      {"mlp", mlp, "McMahan et al., 2017: two hidden layers of 200 units", {1, 1, 1}},
+      {"har-cnn", har_cnn, "1-D convolutions for windows of sensor signals", {1, 1, 8}},
   };
   return models;
 }
@@ -32,8 +32,13 @@ ModelSpec make_model(std::string_view name, SampleShape input, int classes) {
   std::vector<std::string_view> names;
   for (const ModelEntry& entry : known_models()) {
     if (entry.name == name) {
+      // Before a layer deep inside says it of a picture that nobody has seen.
+      const SampleShape& least = entry.smallest;
+      require(input.height >= least.height && input.width >= least.width, ErrorCode::invalid_config,
+              "[model] {} needs samples of at least {}x{}x{}, got {}x{}x{}", name, least.channels, least.height,
+              least.width, input.channels, input.height, input.width);
       ModelSpec spec = entry.make(input, classes);
-      // Lays the model out once, so that data it cannot take are refused here rather than in a worker.
+      // Lays the model out once, so that what it cannot take is refused here rather than in a worker.
       static_cast<void>(make_layout(spec));
       return spec;
     }

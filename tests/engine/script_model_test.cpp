@@ -122,7 +122,7 @@ TEST_F(ScriptModelTest, RefusesWhatIsNoModelForTheData) {
   refuses("other_forward.pt", "must be head(features(x))");
   refuses("maps.pt", "must be samples x features, got 4 dimensions");
   refuses("small.pt", "must give 4 logits per sample", kInput, 4);
-  refuses("small.pt", "features(x) refuses 2 samples of 432 values each", {3, 12, 12});
+  refuses("small.pt", "small.pt refuses 2 samples of 3x12x12: ", {3, 12, 12});
 }
 
 }  // namespace

@@ -192,6 +192,27 @@ TEST(Registry, BuildsEveryModelByName) {
   }
 }
 
+// The layers themselves say it too: no sample that a model could take is refused.
+TEST(Registry, KnowsTheSmallestSampleOfEveryModel) {
+  const auto fits = [](const ModelEntry& entry, SampleShape input) {
+    try {
+      static_cast<void>(make_layout(entry.make(input, 2)));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  for (const ModelEntry& entry : known_models()) {
+    SCOPED_TRACE(entry.name);
+    for (int height = 1; height <= 20; ++height) {
+      for (int width = 1; width <= 20; ++width) {
+        EXPECT_EQ(fits(entry, {1, height, width}), height >= entry.smallest.height && width >= entry.smallest.width)
+            << height << " x " << width;
+      }
+    }
+  }
+}
+
 TEST(Registry, ListsTheKnownModelsForAnUnknownName) {
   expect_error(ErrorCode::invalid_config, "must be one of lenet5, resnet9, mlp, har-cnn, got \"lenet\"", [] {
     return make_model("lenet", {1, 28, 28}, 10);
@@ -199,7 +220,9 @@ TEST(Registry, ListsTheKnownModelsForAnUnknownName) {
 }
 
 TEST(Registry, RefusesPicturesTooSmallForTheModel) {
-  expect_error(ErrorCode::invalid_config, "conv2", [] { return make_model("lenet5", {1, 8, 8}, 10); });
+  expect_error(ErrorCode::invalid_config, "lenet5 needs samples of at least 1x10x12, got 3x8x16", [] {
+    return make_model("lenet5", {3, 8, 16}, 10);
+  });
 }
 
 TEST(Registry, RefusesSizesThatNoSampleHas) {

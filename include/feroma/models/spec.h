@@ -112,10 +112,12 @@ struct ModelEntry {
   std::string_view name;
   ModelSpec (*make)(SampleShape input, int classes);
   std::string_view source;
+  SampleShape smallest;  ///< samples that it takes; larger ones fit too
 };
 /// Every model this build knows.
 [[nodiscard]] const std::vector<ModelEntry>& known_models();
-/// Builds a model by name; an unknown name is an invalid_config error that lists the known ones.
+/// Builds a model by name; an unknown name is an invalid_config error that lists the known ones, and so are samples
+/// that it cannot take.
 [[nodiscard]] ModelSpec make_model(std::string_view name, SampleShape input, int classes);
 
 }  // namespace feroma

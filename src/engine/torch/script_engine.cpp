@@ -1,5 +1,6 @@
 #include "engine/torch/script_engine.h"
 
+#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/script.h>
 
@@ -52,7 +53,8 @@ std::string reason(const std::exception& error) {
 }
 
 /// Calls a method of the module; `code` says whose fault a refusal is.
-at::Tensor call(torch::jit::Module& module, const char* method, const at::Tensor& x, ErrorCode code) {
+at::Tensor call(torch::jit::Module& module, const std::string& path, const char* method, const at::Tensor& x,
+                ErrorCode code) {
   std::string refusal;
   try {
     return module.get_method(method)({x}).toTensor();
@@ -61,8 +63,9 @@ at::Tensor call(torch::jit::Module& module, const char* method, const at::Tensor
   } catch (const std::runtime_error& error) {  // what an operator inside the interpreter throws
     refusal = reason(error);
   }
-  fail(code, "[model] {}(x) refuses {} samples of {} values each: {}", method, x.size(0), x.numel() / x.size(0),
-       refusal);
+  const at::IntArrayRef sizes = x.sizes();
+  fail(code, "[model] {}(x) of {} refuses {} samples of {}: {}", method, path, sizes.front(),
+       fmt::join(sizes.begin() + 1, sizes.end(), "x"), refusal);
 }
 
 ParametersPtr weights_of(const torch::jit::Module& module, const std::string& path) {
@@ -98,15 +101,16 @@ int checked_latent_size(torch::jit::Module& module, const std::string& path, Sam
   const at::Tensor x = at::linspace(0, 1, std::int64_t{kTried} * input.size())
                            .reshape({kTried, input.channels, input.height, input.width});
   constexpr auto kCode = ErrorCode::invalid_config;
-  const at::Tensor latent = call(module, "features", x, kCode);
+  const at::Tensor latent = call(module, path, "features", x, kCode);
   require(latent.dim() == 2 && latent.size(0) == kTried, kCode,
           "training.model: features(x) of {} must be samples x features, got {} dimensions for {} samples", path,
           latent.dim(), kTried);
-  const at::Tensor logits = call(module, "head", latent, kCode);
+  const at::Tensor logits = call(module, path, "head", latent, kCode);
   require(logits.dim() == 2 && logits.size(0) == kTried && logits.size(1) == classes, kCode,
-          "training.model: head(z) of {} must give {} logits per sample, got {} values for {} samples", path, classes,
-          logits.numel(), kTried);
-  const at::Tensor whole = call(module, "forward", x, kCode);
+          "training.model: head(z) of {} must give {} logits per sample, one for each class of the data, got {} "
+          "values for {} samples",
+          path, classes, logits.numel(), kTried);
+  const at::Tensor whole = call(module, path, "forward", x, kCode);
   require(whole.sizes() == logits.sizes() && at::allclose(whole, logits, /*rtol=*/1e-4, /*atol=*/1e-5), kCode,
           "training.model: forward(x) of {} must be head(features(x)), and differs", path);
   return static_cast<int>(latent.size(1));
@@ -187,7 +191,9 @@ class ScriptEngine final : public Engine {
   }
 
   /// What the user's module refuses (a batch of one under batch normalisation) costs the client its round, not the run.
-  at::Tensor pass(const char* method, const at::Tensor& x) { return call(module_, method, x, ErrorCode::invalid_data); }
+  at::Tensor pass(const char* method, const at::Tensor& x) {
+    return call(module_, spec_.script->path, method, x, ErrorCode::invalid_data);
+  }
 
   ModelSpec spec_;
   std::shared_ptr<const ParamLayout> layout_;
