@@ -133,6 +133,8 @@ class Check {
 
   std::vector<CheckLine> run() {
     attempt("algorithm", "change the config", [this] { check_algorithm(); });
+    ok("samples", "clients' must be {}x{}x{}, of {} classes{}", plan_.input.channels, plan_.input.height,
+       plan_.input.width, plan_.classes, plan_.multi_label ? ", with several labels each" : "");
     if (listen_.certificates.empty()) {
       check_plain_text();
     } else {

@@ -119,8 +119,8 @@ TEST_F(ServerCheck, FindsNothingWhereAllIsWell) {
     EXPECT_EQ(name_of(line.verdict), "ok") << line.text;
     subjects.push_back(line.subject);
   }
-  EXPECT_EQ(subjects,
-            (std::vector<std::string>{"algorithm", "certificates", "clients", "state", "disk", "port", "descriptors"}));
+  EXPECT_EQ(subjects, (std::vector<std::string>{"algorithm", "samples", "certificates", "clients", "state", "disk",
+                                                "port", "descriptors"}));
   EXPECT_FALSE(fs::exists(state_)) << "a check makes no folder";
 }
 
@@ -153,6 +153,14 @@ TEST_F(ServerCheck, SaysHowLargeMessagesMayBe) {
   EXPECT_TRUE(holds(about_algorithm(check(plan({}, "name = 'fedem'\ncomponents = 64\n"))), sizes(256, 66)));
   EXPECT_TRUE(holds(about_algorithm(check(plan({}, "name = 'fedrc'\ncomponents = 20\n"))), sizes(256, 22)));
   EXPECT_TRUE(holds(about_algorithm(check(plan({}, "name = 'feddrift'\npool = 300\n"))), sizes(300, 300)));
+}
+
+TEST_F(ServerCheck, SaysWhatClientsSamplesMustBeLike) {
+  EXPECT_TRUE(holds(check_table(check(plan())), "ok       samples       clients' must be 3x28x28, of 10 classes\n"));
+  const FederationPlan table =
+      plan({"server.input=\"12\"", "server.classes=4", "server.multi_label=true", "training.model=mlp"},
+           "name = 'fedavg'\n");
+  EXPECT_TRUE(holds(check_table(check(table)), "clients' must be 1x1x12, of 4 classes, with several labels each\n"));
 }
 
 TEST_F(ServerCheck, AnAlgorithmWithMoreModelsThanCanTravel) {
