@@ -7,6 +7,7 @@
 #include "feroma/core/fault_point.h"
 #include "feroma/core/log.h"
 #include "feroma/net/codec.h"
+#include "net/peer_log.h"
 
 namespace feroma::net {
 namespace {
@@ -20,16 +21,6 @@ constexpr std::size_t kClientsInALine = 10;
 /// What is said to clients that did nothing wrong: what they sent counts, they came again, or the server is the reason.
 constexpr std::array kHarmless{v1::ACCEPTED,      v1::DUPLICATE, v1::TWICE,
                                v1::SHUTTING_DOWN, v1::FINISHED,  v1::UNAVAILABLE};
-
-/// "client 3", "clients 3, 5 and 7 more".
-std::string numbers_of(std::span<const ClientId> clients) {
-  std::string text = clients.size() == 1 ? "client" : "clients";
-  const std::size_t named = std::min(clients.size(), kClientsInALine);
-  for (std::size_t i = 0; i < named; ++i) {
-    text += fmt::format("{} {}", i == 0 ? "" : ",", to_index(clients[i]));
-  }
-  return clients.size() > named ? fmt::format("{} and {} more", text, clients.size() - named) : text;
-}
 
 }  // namespace
 
@@ -126,14 +117,14 @@ void Hub::write_refused_answer(const Peer& peer, ClientId client, const v1::Verd
     return;
   }
   const std::string& reason = v1::Reason_Name(verdict.reason());
-  log::write(log::Severity::warning,
-             fmt::format("round {}: answer of client {} refused ({}): {}", verdict.round(), to_index(client), reason,
-                         verdict.text()),
-             {{"client", to_index(client)},
-              {"reason", reason},
-              {"round", verdict.round()},
-              {"phase", verdict.phase()},
-              {"address", peer.address}});
+  write_about(peer, log::Severity::warning,
+              fmt::format("round {}: answer of client {} refused ({}): {}", verdict.round(),
+                          number_and_name(client, peer.name), reason, verdict.text()),
+              {{"client", to_index(client)},
+               {"reason", reason},
+               {"round", verdict.round()},
+               {"phase", verdict.phase()},
+               {"address", peer.address}});
 }
 
 std::vector<ClientId> Hub::present() const {
@@ -223,6 +214,21 @@ void Hub::tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told) {
   }
 }
 
+std::string Hub::called(ClientId client) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(client);
+  return number_and_name(client, found == names_.end() ? "" : found->second);
+}
+
+std::string Hub::all_called(std::span<const ClientId> clients) const {
+  std::string text = clients.size() == 1 ? "client" : "clients";
+  const std::size_t named = std::min(clients.size(), kClientsInALine);
+  for (std::size_t i = 0; i < named; ++i) {
+    text += fmt::format("{} {}", i == 0 ? "" : ",", called(clients[i]));
+  }
+  return clients.size() > named ? fmt::format("{} and {} more", text, clients.size() - named) : text;
+}
+
 void Hub::hurry(Phase& phase, std::optional<Clock::time_point>& since) {
   const bool is_first = !since;
   since = since.value_or(Clock::now());
@@ -239,7 +245,7 @@ void Hub::hurry(Phase& phase, std::optional<Clock::time_point>& since) {
     return;
   }
   log::info("round {}: told to stop, but the round waits for {}; a second signal ends it", phase.round(),
-            numbers_of(awaited));
+            all_called(awaited));
 }
 
 void Hub::tell_who_is_awaited(const Phase& phase) {
@@ -254,7 +260,7 @@ void Hub::tell_who_is_awaited(const Phase& phase) {
     return;
   }
   log::info("round {}: {} answers so far; waits for {}{}, for {:.0f} s more at most", phase.round(), phase.answered(),
-            numbers_of(awaited), away.empty() ? "" : fmt::format(" ({} not connected)", away.size()),
+            all_called(awaited), away.empty() ? "" : fmt::format(" ({} not connected)", away.size()),
             std::chrono::duration<double>(phase.deadline() - Clock::now()).count());
 }
 

@@ -76,6 +76,7 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                            std::span<const ClientId> participants) override;
   void refused_beside_others() override;
+  [[nodiscard]] std::string called(ClientId client) const override;
   /// Clients remember for themselves.
   void save(ModelWriter&) const override {}
   void load(ModelReader&) override {}
@@ -140,6 +141,8 @@ class Hub final : public ClientPool, public SessionEvents {
   /// says once for whom it waits.
   void hurry(Phase& phase, std::optional<Clock::time_point>& since);
   void tell_who_is_awaited(const Phase& phase);
+  /// "client 3 (hospital-a)", "clients 3, 5 and 7 more".
+  [[nodiscard]] std::string all_called(std::span<const ClientId> clients) const;
   /// Gives those their tasks who are there and have not been given them.
   void tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told);
   void await_answers(Phase& phase);
@@ -163,9 +166,10 @@ class Hub final : public ClientPool, public SessionEvents {
   std::map<ClientId, std::string> departed_;  ///< said goodbye or were sent away, and have not come back
   Past past_;
   std::set<ClientId> forgetful_;
-  std::set<ClientId> known_;     ///< whoever came, ever
-  std::set<ClientId> told_;      ///< of them, those who know that the federation is finished
-  std::set<ClientId> shut_out_;  ///< who would not be let in
+  std::set<ClientId> known_;               ///< whoever came, ever
+  std::set<ClientId> told_;                ///< of them, those who know that the federation is finished
+  std::set<ClientId> shut_out_;            ///< who would not be let in
+  std::map<ClientId, std::string> names_;  ///< of those who came since the start, as their certificates say
   bool finished_ = false;
   Traffic traffic_;
   std::map<std::uint32_t, std::uint64_t> refusals_;  ///< by client

@@ -7,6 +7,7 @@
 #include "feroma/net/codec.h"
 #include "net/hub.h"
 #include "net/nonce.h"
+#include "net/peer_log.h"
 
 namespace feroma::net {
 namespace {
@@ -82,6 +83,9 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
     welcome.mutable_counted()->set_phases(counted->second.phases);
   }
   known_.insert(client);
+  if (!session->peer().name.empty()) {
+    names_[client] = session->peer().name;
+  }
   lock.unlock();
   session->identify(client, Origin::of(hello));
   // Once others can see the session they may give it a task, which must not overtake the welcome, nor the news of a
@@ -112,8 +116,10 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   fault_point("hub.admitted");
   if (comings_.allows("clients joined")) {
     const std::string software = printable(hello.software());
-    log::write(log::Severity::info, fmt::format("client {} joined from {}", to_index(client), session->peer().address),
-               {{"client", to_index(client)}, {"address", session->peer().address}, {"software", software}});
+    const Peer& peer = session->peer();
+    write_about(peer, log::Severity::info,
+                fmt::format("client {} joined from {}", number_and_name(client, peer.name), peer.address),
+                {{"client", to_index(client)}, {"address", peer.address}, {"software", software}});
   }
   if (old != nullptr) {
     // A client that comes back before its old connection was missed, or two that have the same key.
@@ -162,9 +168,11 @@ void Hub::said_goodbye(Session& session, const std::string& why) {
     depart(*client, why.empty() ? "it said goodbye" : fmt::format("it left: {}", why));
   }
   if (comings_.allows("clients left")) {
-    log::write(why.empty() ? log::Severity::info : log::Severity::warning,
-               fmt::format("client {} said goodbye{}{}", to_index(*client), why.empty() ? "" : ": ", why),
-               {{"client", to_index(*client)}, {"address", session.peer().address}});
+    const Peer& peer = session.peer();
+    write_about(
+        peer, why.empty() ? log::Severity::info : log::Severity::warning,
+        fmt::format("client {} said goodbye{}{}", number_and_name(*client, peer.name), why.empty() ? "" : ": ", why),
+        {{"client", to_index(*client)}, {"address", peer.address}});
   }
 }
 
@@ -185,8 +193,9 @@ void Hub::left(Session& session) {
     changed_.notify_all();  // still locked: whoever sees that the last one left may end the hub
   }
   if (gone) {
-    log::write(log::Severity::info, fmt::format("client {} left", to_index(*gone)),
-               {{"client", to_index(*gone)}, {"address", session.peer().address}});
+    const Peer& peer = session.peer();
+    write_about(peer, log::Severity::info, fmt::format("client {} left", number_and_name(*gone, peer.name)),
+                {{"client", to_index(*gone)}, {"address", peer.address}});
   }
 }
 
@@ -211,14 +220,13 @@ void Hub::count_and_write(const Peer& peer, std::optional<ClientId> client, cons
   std::string who = peer.address;
   std::vector<log::Field> fields{{"address", peer.address}, {"reason", reason}};
   if (client) {
-    who += fmt::format(": client {}", to_index(*client));
+    who += fmt::format(": client {}", number_and_name(*client, peer.name));
     fields.emplace_back("client", to_index(*client));
+  } else if (!peer.name.empty()) {
+    who += fmt::format(": {}", peer.name);
   }
-  if (!peer.name.empty()) {
-    fields.emplace_back("name", peer.name);
-  }
-  log::write({is_early ? log::Severity::info : log::Severity::warning,
-              fmt::format("{}: refused ({}): {}", who, reason, text), fields});
+  write_about(peer, is_early ? log::Severity::info : log::Severity::warning,
+              fmt::format("{}: refused ({}): {}", who, reason, text), std::move(fields));
 }
 
 void Hub::refused_beside_others() {
@@ -298,13 +306,12 @@ void Hub::send_away(const std::function<bool(const Peer& peer)>& unwanted, const
     const std::optional<ClientId> client = session->client();
     const bool was_open = session->close(refusal);
     if (was_open) {
-      std::vector<log::Field> fields{
-          {"address", peer.address}, {"reason", v1::Reason_Name(refusal.reason)}, {"name", peer.name}};
+      std::vector<log::Field> fields{{"address", peer.address}, {"reason", v1::Reason_Name(refusal.reason)}};
       if (client) {
         fields.emplace_back("client", to_index(*client));
       }
-      log::write({log::Severity::warning, fmt::format("{}: {} is sent away: {}", peer.address, peer.name, refusal.text),
-                  fields});
+      write_about(peer, log::Severity::warning,
+                  fmt::format("{}: {} is sent away: {}", peer.address, peer.name, refusal.text), std::move(fields));
     }
     const std::lock_guard lock(mutex_);
     traffic_.verdicts[refusal.reason] += was_open ? 1 : 0;

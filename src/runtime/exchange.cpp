@@ -50,7 +50,7 @@ Exchanged exchange_phases(Algorithm& algorithm, ClientPool& pool, Round round, s
   const auto drop = [&](ClientId client, const std::string& why) {
     reason = why;
     log::write(log::Severity::warning,
-               fmt::format("{}: round {}: client {} dropped out: {}", label, round, to_index(client), why),
+               fmt::format("{}: round {}: client {} dropped out: {}", label, round, pool.called(client), why),
                {{"client", to_index(client)}, {"round", round}, {"why", why}, {"algorithm", label}});
     total.dropped.push_back({to_index(client), why});
     total.reports.erase(client);

@@ -17,7 +17,8 @@ using net::test::Pipe;
 /// A client that says what the test wants. Every frame that it sends can be had again, as bytes.
 class Probe {
  public:
-  explicit Probe(Hub& hub, std::uint32_t id = 0) : pipe_(hub, {"probe", static_cast<ClientId>(id), ""}) {
+  explicit Probe(Hub& hub, std::uint32_t id = 0, const std::string& name = "")
+      : pipe_(hub, {"probe", static_cast<ClientId>(id), name}) {
     v1::ClientFrame frame;
     frame.mutable_hello()->set_protocol(net::kProtocol);
     frame.mutable_hello()->set_id(id);

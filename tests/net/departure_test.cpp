@@ -256,12 +256,13 @@ TEST_F(HubTest, ARoundThatTakesLongSaysForWhomItWaits) {
   hub = start_hub();
   Lines lines;
   Probe stays(*hub, 0);
-  Probe slow(*hub, 1);
+  Probe slow(*hub, 1, "ward-b");
   begin(1, 3);
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
   const v1::Task task = slow.task();
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  EXPECT_EQ(lines.with("round 1: 1 answers so far; waits for clients 1, 2 (1 not connected), for ").size(), 1U);
+  EXPECT_EQ(lines.with("round 1: 1 answers so far; waits for clients 1 (ward-b), 2 (1 not connected), for ").size(),
+            1U);
   EXPECT_EQ(slow.answer(task, update(2)).reason(), v1::ACCEPTED);
   Probe late(*hub, 2);
   EXPECT_EQ(late.answer(late.task(), update(3)).reason(), v1::ACCEPTED);

@@ -85,6 +85,22 @@ TEST_F(HubTest, ARefusedAnswerIsWrittenWithItsFields) {
       << ::testing::PrintToString(lines.with(""));
 }
 
+TEST_F(HubTest, LinesAboutAClientHaveItsName) {
+  Lines lines;
+  v1::Task nothing;
+  nothing.set_round(7);
+  EXPECT_EQ(Probe(*hub, 2, "ward-c").answer(nothing, update(1)).reason(), v1::LATE);
+  hub->turned_away({"probe", ClientId{3}, "ward-d"}, {v1::UNKNOWN_CLIENT, "not on the list", 0});
+  for (const std::string line : {"client 2 (ward-c) joined from probe client=2 address=probe software= name=ward-c",
+                                 "round 7: answer of client 2 (ward-c) refused (LATE)",
+                                 "client 2 (ward-c) left client=2 address=probe name=ward-c",
+                                 "probe: client 3 (ward-d): refused (UNKNOWN_CLIENT): not on the list"}) {
+    EXPECT_EQ(lines.with(line).size(), 1U) << line << " is not in " << ::testing::PrintToString(lines.with(""));
+  }
+  EXPECT_EQ(hub->called(ClientId{2}), "2 (ward-c)") << "whoever is late may have gone";
+  EXPECT_EQ(hub->called(ClientId{1}), "1");
+}
+
 TEST_F(HubTest, RefusalsAreCountedForTheClientThatWasRefused) {
   using Counts = std::map<std::uint32_t, std::uint64_t>;
   Probe honest(*hub, 0);

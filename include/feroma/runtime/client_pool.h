@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "feroma/runtime/attack.h"
 #include "feroma/runtime/client_step.h"
@@ -22,6 +23,8 @@ class ClientPool {
                                                                    std::span<const ClientId> participants) = 0;
   /// An answer of the last exchange is refused beside those of the others; for pools that count.
   virtual void refused_beside_others() {}
+  /// What the log calls a client: its number, and its name where the pool knows one.
+  [[nodiscard]] virtual std::string called(ClientId client) const { return std::to_string(to_index(client)); }
   /// What the clients remember, for a checkpoint.
   virtual void save(ModelWriter& out) const = 0;
   virtual void load(ModelReader& in) = 0;
