@@ -77,7 +77,9 @@ void Hub::deliver(Session& session, Delivery delivery) {
       traffic_.visitors += 1;
       traffic_.bytes_up += delivery.bytes.size();
     }
+    const Round round = offer.task.round();
     give(session, std::move(offer));
+    write_served(session.peer(), round);
     return;
   }
   const ClientId client = session.client().value();

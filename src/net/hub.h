@@ -124,6 +124,8 @@ class Hub final : public ClientPool, public SessionEvents {
   void count_and_write(const Peer& peer, std::optional<ClientId> client, const Refusal& refusal);
   /// The same for the verdict on an answer.
   void write_refused_answer(const Peer& peer, ClientId client, const v1::Verdict& verdict);
+  /// That a visitor was made an offer.
+  void write_served(const Peer& peer, Round round);
   /// A visitor more of one certificate is refused where it has several here.
   void check_visits(const Session& session) const;
   /// Clients; and with them all other connections.

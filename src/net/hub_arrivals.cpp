@@ -249,6 +249,15 @@ void Hub::receive_visitor(const std::shared_ptr<Session>& session, const v1::Vis
   give(*session, std::move(question));
 }
 
+void Hub::write_served(const Peer& peer, Round round) {
+  if (comings_.allows("visitors served")) {
+    const std::string who = peer.name.empty() ? "a visitor" : "visitor " + peer.name;
+    write_about(peer, log::Severity::info,
+                fmt::format("{} from {} was served from the models of round {}", who, peer.address, round),
+                {{"address", peer.address}, {"round", round}});
+  }
+}
+
 void Hub::check_visits(const Session& session) const {
   const std::string& certificate = session.peer().fingerprint;
   const auto here = std::count_if(visitors_.begin(), visitors_.end(), [&](const auto& visitor) {

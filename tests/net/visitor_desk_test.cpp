@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "tests/faults/hub_fixture.h"
+#include "tests/net/log_lines.h"
 
 namespace feroma::net::test {
 namespace {
@@ -162,6 +163,19 @@ TEST_F(Collectors, GetFewModelsOfSingleClientsOfARound) {
   EXPECT_EQ(offered("", {0, 1, 2, 3}), 4) << "without certificates nobody is known";
   hub->announce(2, {});
   EXPECT_EQ(offered("a", {3}), 1) << "another round, other models";
+}
+
+TEST_F(Collectors, AreWrittenDownWhenTheyAreServed) {
+  options.candidates = 1;
+  const OfClients method(initial);
+  serve(method);
+  Lines lines;
+  EXPECT_EQ(offered("a", {1}), 1);
+  const std::string line = "visitor site-0 from pipe was served from the models of round 1";
+  EXPECT_EQ(lines.with(line + " address=pipe round=1 name=site-0").size(), 1U)
+      << ::testing::PrintToString(lines.with(""));
+  EXPECT_EQ(offered("a", {2}), -1);
+  EXPECT_EQ(lines.with("was served").size(), 1U) << "who is refused is not served";
 }
 
 // What is to be mixed is whole or not at all; one client's alone may be all that the method gives.
