@@ -47,9 +47,12 @@ struct Agent::Inbox {
     }
     arrived.notify_one();
   }
-  Saying pop() {
+  /// Nothing where nothing has arrived until then.
+  std::optional<Saying> pop(Clock::time_point until) {
     std::unique_lock lock(mutex);
-    arrived.wait(lock, [this] { return !items.empty(); });
+    if (!arrived.wait_until(lock, until, [this] { return !items.empty(); })) {
+      return std::nullopt;
+    }
     Saying item = std::move(items.front());
     items.pop_front();
     return item;
@@ -58,6 +61,13 @@ struct Agent::Inbox {
   std::mutex mutex;
   std::condition_variable arrived;
   std::deque<Saying> items;
+};
+
+/// What a client waits for, and since when.
+struct Agent::Wait {
+  std::int64_t round = 0;  ///< whatever a server calls finished, there is one after it
+  bool answered = false;   ///< in that round, so that it is to go on; else it is to begin
+  Clock::time_point since = Clock::now();
 };
 
 Agent::Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& stop)
@@ -258,6 +268,7 @@ Ending Agent::serve(ServerLink& link) {
   work_->state.commit(welcome.committed(), {welcome.counted().round(), welcome.counted().phases()});
   note(fmt::format("joined as client {}, round {} is finished", to_index(work_->id), welcome.committed()),
        {{"client", to_index(work_->id)}, {"round", welcome.committed()}});
+  next_sign_ = Clock::now() + seconds_of(options_.sign_seconds);
   const Clock::duration pause = seconds_of(welcome.heartbeat_seconds());
   watchdog.set_patience(kMissedBeats * pause);
   watchdog.allow_farewell(kFarewell);
@@ -269,17 +280,32 @@ Ending Agent::serve(ServerLink& link) {
     ServerLink& link;
     ~Cancel() { link.cancel(); }
   } const cancel{link};
-  return work(inbox);
+  return work(inbox, welcome.committed());
 }
 
-Ending Agent::work(Inbox& inbox) {
+Saying Agent::next_of(Inbox& inbox, const Wait& wait) {
   for (;;) {
-    Saying item = inbox.pop();
+    if (std::optional<Saying> item = inbox.pop(next_sign_)) {
+      return std::move(*item);
+    }
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(Clock::now() - wait.since).count();
+    note(fmt::format("waiting for round {} to {}{}", wait.round, wait.answered ? "go on" : "begin",
+                     minutes > 0 ? fmt::format(", {} min", minutes) : ""),
+         {{"round", wait.round}});
+    next_sign_ = Clock::now() + seconds_of(options_.sign_seconds);
+  }
+}
+
+Ending Agent::work(Inbox& inbox, Round finished) {
+  Wait wait{std::int64_t{finished} + 1};
+  for (;;) {
+    Saying item = next_of(inbox, wait);
     if (auto* ending = std::get_if<Ending>(&item)) {
       return std::move(*ending);
     }
     if (const auto* committed = std::get_if<v1::Committed>(&item)) {
       work_->state.commit(committed->round(), {committed->round(), committed->phases()});
+      wait = {std::int64_t{committed->round()} + 1};
     } else if (const auto* verdict = std::get_if<v1::Verdict>(&item)) {
       if (verdict->reason() != v1::ACCEPTED && verdict->reason() != v1::DUPLICATE) {
         note(fmt::format("round {}: the answer was refused ({}): {}", verdict->round(),
@@ -292,6 +318,7 @@ Ending Agent::work(Inbox& inbox) {
         return lost(fmt::format("the server asked for phase {} of round {}", job.task.phase(), job.task.round()));
       }
       static_cast<void>(answer(job.task, job.bytes));  // where the connection is lost the reader tells why
+      wait = {job.task.round(), /*answered=*/true};
     }
   }
 }

@@ -29,6 +29,7 @@ struct AgentOptions {
   PrivacyOptions privacy = {};   ///< the least that this client asks for; `off` asks for nothing
   double patience_seconds = 10;  ///< for the server's first word; later it says how often it is heard
   Note note = {};
+  double sign_seconds = 60;  ///< between lines that say that the client waits, at least
 };
 
 /**
@@ -49,6 +50,7 @@ class Agent {
  private:
   struct Work;
   struct Inbox;
+  struct Wait;
 
   /// What is said first on a new connection.
   [[nodiscard]] v1::Hello hello();
@@ -56,8 +58,10 @@ class Agent {
   void prepare_work(const v1::Welcome& welcome);
   /// Tells the server that this client takes no part, so that nobody waits for it.
   void take_leave(ServerLink& link, Watchdog& watchdog, const std::string& why);
-  /// Takes steps and remembers until the connection ends.
-  [[nodiscard]] Ending work(Inbox& inbox);
+  /// Takes steps and remembers until the connection ends; `finished` is the last round that was.
+  [[nodiscard]] Ending work(Inbox& inbox, Round finished);
+  /// The next that arrives; now and then a line says that it is waited for.
+  [[nodiscard]] Saying next_of(Inbox& inbox, const Wait& wait);
   void read_frames(ServerLink& link, const std::string& session, Watchdog& watchdog, Inbox& inbox);
   /// Lets the server know that the client is there, and that it goes when it is told to stop.
   void beat(const std::stop_token& end, Clock::duration pause);
@@ -75,6 +79,7 @@ class Agent {
   int steps_ = 0;
   const std::string process_;       ///< a name that no other process has
   std::uint64_t attempts_ = 0;      ///< connections so far
+  Clock::time_point next_sign_;     ///< of life, for people
   std::unique_ptr<Outbox> outbox_;  ///< of the present connection
 };
 

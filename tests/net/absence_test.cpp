@@ -165,6 +165,26 @@ TEST_F(Absence, ASilentServerIsGivenUp) {
   EXPECT_GT(agent.serve(falls_silent).retry_seconds, 0) << "after it";
 }
 
+TEST_F(Absence, WhoWaitsGivesASignOfLifeNowAndThen) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  Coordinator coordinator(todo, stop);
+  const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
+  AgentOptions options;
+  options.state = folder / "client";
+  options.sign_seconds = 0.05;
+  int signs = 0;
+  options.note = [&](const std::string& text, std::initializer_list<log::Field>) {
+    if (text == "waiting for round 1 to begin" && ++signs == 3) {
+      stop = true;
+    }
+  };
+  const auto start = Clock::now();
+  Pipe pipe(coordinator.hub());
+  EXPECT_GT(Agent(options, *data, stop).serve(pipe).retry_seconds, 0);
+  EXPECT_GE(signs, 3);
+  EXPECT_LE(signs, (Clock::now() - start) / std::chrono::milliseconds(50)) << "not more often";
+}
+
 // The server would take the second for the first come again, and send the first away.
 TEST_F(Absence, ASecondClientOnTheSameFolderDoesNotDisturbTheFirst) {
   const FederationPlan todo = plan(experiment("name = 'fedavg'"));
