@@ -191,7 +191,7 @@ void print_outcomes(const Sweep& sweep, const std::vector<CellOutcome>& outcomes
 
 void sweep(const SweepArguments& arguments) {
   log_warnings_only();
-  const Sweep sweep = read_sweep(arguments.file, arguments.changes);
+  const Sweep sweep = with_finished_elsewhere(read_sweep(arguments.file, arguments.changes), arguments.folder());
   const std::atomic<bool>& stop = stop_on_interrupt();
   if (arguments.dry_run) {
     print_forecast(sweep, forecast(sweep, arguments, stop), arguments);

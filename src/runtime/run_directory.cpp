@@ -95,7 +95,12 @@ std::optional<RunTimes> run_times(const fs::path& folder) {
 
 std::optional<std::string> damage_of_run(const fs::path& folder) {
   if (!holds_a_run(folder)) {
-    return std::nullopt;
+    // Results are written last: where they are, something was lost, and nothing was merely stopped early.
+    return fs::exists(folder / "summary.json")
+               ? std::optional(fmt::format("{}: must have config.toml and manifest.json beside summary.json, and lacks "
+                                           "one of them",
+                                           folder.string()))
+               : std::nullopt;
   }
   if (!parse_manifest(folder).is_object()) {
     return fmt::format("{}: must be a JSON object", (folder / "manifest.json").string());

@@ -43,6 +43,8 @@ bool is_key(std::string_view name) {
 void read_run(const fs::path& folder, CellRecord& cell) {
   const std::optional<RunTimes> times = run_times(folder);
   if (!times) {
+    const std::optional<std::string> damage = damage_of_run(folder);
+    require(!damage, ErrorCode::invalid_data, "{}", damage.value_or(""));
     return;
   }
   cell.config = load_settings(folder / "config.toml");
@@ -58,6 +60,20 @@ void read_run(const fs::path& folder, CellRecord& cell) {
     cell.result = summary.results.front();
     cell.state = CellState::done;
   }
+}
+
+/// The cell as machines with other instruction sets have it that give the same bits.
+std::vector<SweepCell> twins_of(const SweepCell& cell) {
+  const SimdTarget own = cell.experiment.simd();
+  std::vector<SweepCell> twins;
+  for (const auto& [target, name] : enum_names(SimdTarget{})) {
+    if (target != SimdTarget::automatic && target != own && has_fused_products(target) == has_fused_products(own)) {
+      Experiment experiment = cell.experiment;
+      experiment.training.simd = target;
+      twins.push_back(make_cell(std::move(experiment), cell.point));
+    }
+  }
+  return twins;
 }
 
 /// The names in a folder that end so, without the ending.
@@ -123,6 +139,27 @@ CellRecord look_at_cell(const fs::path& out, const SweepCell& cell) {
           "--out {}: holds another cell with the key {} of {}: its hash is {}, not {}; use another folder",
           out.string(), cell.key, describe(cell), record.hash, cell.hash);
   return record;
+}
+
+Sweep with_finished_elsewhere(Sweep sweep, const fs::path& out) {
+  std::set<std::string> keys;
+  for (const SweepCell& cell : sweep.cells) {
+    keys.insert(cell.key);
+  }
+  for (SweepCell& cell : sweep.cells) {
+    // libtorch's bits are not ours to promise.
+    if (cell.experiment.training.simd != SimdTarget::automatic || cell.experiment.engine() == EngineKind::torch ||
+        look_at_cell(out, cell).state == CellState::done) {
+      continue;
+    }
+    for (SweepCell& twin : twins_of(cell)) {
+      if (!keys.contains(twin.key) && look_at_cell(out, twin).state == CellState::done) {
+        cell = std::move(twin);
+        break;
+      }
+    }
+  }
+  return sweep;
 }
 
 std::vector<CellRecord> read_cells(const fs::path& out) {

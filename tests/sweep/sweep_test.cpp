@@ -177,6 +177,14 @@ TEST_F(RunSweep, ACellWhoseConfigIsNoTomlIsBegunAgain) {
   expect_begun_again([](const fs::path& cell) { std::ofstream(cell / "config.toml") << "[scenario\n"; });
 }
 
+TEST_F(RunSweep, ACellThatHasLostItsConfigIsBegunAgain) {
+  expect_begun_again([](const fs::path& cell) { fs::remove(cell / "config.toml"); });
+}
+
+TEST_F(RunSweep, ACellThatHasLostItsManifestIsBegunAgain) {
+  expect_begun_again([](const fs::path& cell) { fs::remove(cell / "manifest.json"); });
+}
+
 TEST_F(RunSweep, ACellWithTheConfigOfAnotherIsBegunAgain) {
   expect_begun_again([](const fs::path& cell) { std::ofstream(cell / "config.toml", std::ios::app) << "mu = 7\n"; });
 }
@@ -282,6 +290,86 @@ TEST_F(RunSweep, CellsOfSeveralInstructionSetsDoNotMeet) {
   SweepOptions options;
   options.jobs = 4;
   EXPECT_EQ(count(run(grid, options), CellState::done), 8U);
+}
+
+/// The cell as another machine would have run it: with the same bits, or with others.
+SweepCell on_another_machine(const SweepCell& cell, bool same_bits) {
+  const bool fused = has_fused_products(cell.experiment.simd());
+  for (const auto& [target, name] : enum_names(SimdTarget{})) {
+    if (target != SimdTarget::automatic && target != cell.experiment.simd() &&
+        (has_fused_products(target) == fused) == same_bits) {
+      Experiment experiment = cell.experiment;
+      experiment.training.simd = target;
+      return make_cell(std::move(experiment), cell.point);
+    }
+  }
+  ADD_FAILURE() << "there is no such instruction set";
+  return cell;
+}
+
+class FinishedElsewhere : public RunSweep {
+ protected:
+  /// Runs a cell here, and leaves what a machine of the other kind would have left.
+  [[nodiscard]] SweepCell run_elsewhere(const SweepCell& cell, bool same_bits) const {
+    SweepCell other = on_another_machine(cell, same_bits);
+    run(Sweep{"grid", "grid.toml", {cell}});
+    fs::rename(cell_folder(out(), cell.key), cell_folder(out(), other.key));
+    std::ofstream(cell_folder(out(), other.key) / "config.toml") << other.config;
+    return other;
+  }
+  [[nodiscard]] Sweep one(const std::string& more = "") const {
+    return sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n" + more);
+  }
+};
+
+TEST_F(FinishedElsewhere, IsNotRunAgainWhereTheBitsAreTheSame) {
+  const Sweep grid = one();
+  const SweepCell other = run_elsewhere(grid.cells[0], /*same_bits=*/true);
+  const Sweep found = with_finished_elsewhere(grid, out());
+  EXPECT_EQ(found.cells[0].key, other.key);
+  const std::vector<CellOutcome> outcomes = run(found);
+  EXPECT_EQ(outcomes[0].state, CellState::done);
+  EXPECT_EQ(count_run(outcomes), 0U);
+  EXPECT_TRUE(outcomes[0].result);
+}
+
+TEST_F(FinishedElsewhere, IsRunAgainWhereTheBitsDiffer) {
+  const Sweep grid = one();
+  const SweepCell other = run_elsewhere(grid.cells[0], /*same_bits=*/false);
+  EXPECT_EQ(with_finished_elsewhere(grid, out()).cells[0].key, grid.cells[0].key);
+}
+
+TEST_F(FinishedElsewhere, DoesNotStandInForAnInstructionSetThatWasAskedFor) {
+  const Sweep grid = one();
+  const SweepCell other = run_elsewhere(grid.cells[0], /*same_bits=*/true);
+  const Sweep asked = one(fmt::format("[axes]\ntraining.simd = ['{}']\n", name_of(simd_targets().front())));
+  EXPECT_EQ(asked.cells[0].key, grid.cells[0].key);
+  EXPECT_EQ(with_finished_elsewhere(asked, out()).cells[0].key, grid.cells[0].key);
+}
+
+TEST_F(FinishedElsewhere, IsNeededOnlyWhereNothingIsDoneHere) {
+  const Sweep grid = one();
+  const SweepCell other = run_elsewhere(grid.cells[0], /*same_bits=*/true);
+  run(grid);
+  EXPECT_EQ(with_finished_elsewhere(grid, out()).cells[0].key, grid.cells[0].key);
+}
+
+TEST_F(FinishedElsewhere, MustBeFinished) {
+  const Sweep grid = one();
+  const SweepCell other = run_elsewhere(grid.cells[0], /*same_bits=*/true);
+  const fs::path manifest = cell_folder(out(), other.key) / "manifest.json";
+  nlohmann::json json = nlohmann::json::parse(read_text(manifest));
+  json["ended"] = nullptr;
+  std::ofstream(manifest) << json.dump();
+  EXPECT_EQ(with_finished_elsewhere(grid, out()).cells[0].key, grid.cells[0].key);
+}
+
+TEST_F(FinishedElsewhere, IsNoSecondCellOfOneSweep) {
+  const Sweep grid = one();
+  const SweepCell other = run_elsewhere(grid.cells[0], /*same_bits=*/true);
+  const Sweep both = with_finished_elsewhere(Sweep{"grid", "grid.toml", {grid.cells[0], other}}, out());
+  EXPECT_EQ(both.cells[0].key, grid.cells[0].key);
+  EXPECT_EQ(both.cells[1].key, other.key);
 }
 
 TEST_F(RunSweep, TellsHowFarItIs) {

@@ -21,8 +21,9 @@ struct RunTimes {
 /// The times of the run in a folder; absent where there is none. A manifest that cannot be read is an error.
 [[nodiscard]] std::optional<RunTimes> run_times(const std::filesystem::path& folder);
 
-/// Why the run in a folder is lost: its manifest is no JSON or its config no TOML. Absent where it is not, or where
-/// there is none; what a later version wrote is not lost, even where this one cannot read it.
+/// Why the run in a folder is lost: its manifest is no JSON or its config no TOML, or it has results and lacks one of
+/// the two. Absent where it is not, or where there is none; what a later version wrote is not lost, even where this one
+/// cannot read it.
 [[nodiscard]] std::optional<std::string> damage_of_run(const std::filesystem::path& folder);
 
 /// The name of something in a folder that no run writes; absent where there is nothing of the kind.

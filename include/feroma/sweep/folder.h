@@ -49,6 +49,9 @@ struct CellRecord {
 /// The same; a damaged cell has failed, and the damage is the reason: it is tried again like any other that failed.
 /// That another cell with the same key is there is an invalid_config error.
 [[nodiscard]] CellRecord look_at_cell(const std::filesystem::path& out, const SweepCell& cell);
+/// The sweep with the cells that the folder has finished on a machine with another instruction set: where a config
+/// leaves the set to the machine, one that gives the same bits is as good as its own. What is done here stays as it is.
+[[nodiscard]] Sweep with_finished_elsewhere(Sweep sweep, const std::filesystem::path& out);
 /// Every cell in the folder, by key. What is no cell, or not the one that its name says, is left out with a warning.
 [[nodiscard]] std::vector<CellRecord> read_cells(const std::filesystem::path& out);
 
