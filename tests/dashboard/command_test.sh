@@ -59,6 +59,7 @@ expect 2 "holds others: name one of them, $folder/sweep/cells/a" "$feroma" dashb
 
 # started ARGUMENTS...: the address that it prints.
 started() {
+  rm -f "$folder/url"  # of the last one: it would be taken for this one's
   # Not ignored, as background processes of a shell have it: Ctrl-C is tested.
   "$feroma" dashboard "$folder" "$@" > "$folder/url" 2> "$folder/log" < /dev/null &
   process=$!

@@ -63,7 +63,8 @@ export function tiles(): { element: HTMLElement; draw: (run: Run) => void } {
     const drops = now.algorithms.reduce((sum, a) => sum + a.drops, 0);
     const before = now.algorithms.reduce((sum, a) => sum + a.alarms_so_far, 0);
     tiles.alarms.set(`${count(alarms)} now`, `${count(before)} so far`);
-    tiles.refusals.set(count(drops), "dropped out or refused");
+    const refused = Object.values(now.server?.refused ?? {}).reduce((sum, n) => sum + n, 0);
+    tiles.refusals.set(count(drops + refused), refused ? `${count(drops)} in rounds, ${count(refused)} at the door` : "dropped out or refused");
     tiles.traffic.set(
       bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up + a.bytes_down, 0)),
       `${bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up, 0))} up`,
