@@ -73,6 +73,9 @@ std::vector<DrawnFolder> first_runs(const Study& study, const ResultGroup& group
 
 /// The algorithms of a run that are drawn, by the names that tell them apart.
 RunData load_drawn(const DrawnFolder& drawn) {
+  require(std::filesystem::exists(drawn.folder / "events.jsonl"), ErrorCode::invalid_data,
+          "{}: must have events.jsonl to be drawn, and has not; of packed cells there are tables alone: use --runs 0",
+          drawn.folder.string());
   RunData run = load_run(drawn.folder);
   std::erase_if(run.algorithms,
                 [&drawn](const AlgorithmRun& algorithm) { return !drawn.labels.contains(algorithm.label); });

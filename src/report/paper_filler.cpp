@@ -105,7 +105,8 @@ PaperValue Filler::theirs(const PublishedFigure& figure, std::size_t cells) cons
   value.published = figure.mean;
   value.published_std = figure.std;
   value.cells_needed = cells;
-  value.comparable = !is_of_other_data(figure);
+  // Seconds are of a machine as well as of a method.
+  value.comparable = !is_of_other_data(figure) && figure.metric != "log2_seconds";
   const std::vector<const PublishedFigure*> parts = few_label_parts(figure, published_);
   if (!parts.empty()) {
     double sum = 0;

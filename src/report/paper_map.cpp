@@ -58,7 +58,7 @@ constexpr std::array<std::pair<std::string_view, Pair>, 4> kDistances{{{"E.C.", 
 /// What every experiment of the paper has in common, unless its table says otherwise: sizes and numbers of
 /// distributions are those of the level, clients move through them as the paper's generator has it, all of them are
 /// there all the time.
-constexpr std::array<Pair, 35> kCommon{{{"scenario.participation", "1"},
+constexpr std::array<Pair, 36> kCommon{{{"scenario.participation", "1"},
                                         {"scenario.few_labels", "20"},
                                         {"scenario.samples_per_client", "0"},
                                         {"scenario.samples_per_stage", "0"},
@@ -92,7 +92,8 @@ constexpr std::array<Pair, 35> kCommon{{{"scenario.participation", "1"},
                                         {"training.local_epochs", "2"},
                                         {"training.batch_size", "64"},
                                         {"training.learning_rate", "0.005"},
-                                        {"training.momentum", "0.9"}}};
+                                        {"training.momentum", "0.9"},
+                                        {"training.momentum_reset", "round"}}};
 
 /// The privacy mode whose budgets are the paper's.
 constexpr std::string_view kPaperMode = "paper";

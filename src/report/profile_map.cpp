@@ -40,9 +40,13 @@ Matrix centred(const std::vector<double>& rows, std::size_t length) {
   return x;
 }
 
-/// The clients behind the rows of a round's profiles: those that mixed, or in a round without mixing all that took
-/// part.
+/// The clients behind the rows of a round's profiles: those that the round names, or that mixed; in a round of an
+/// earlier version that had neither, all that took part.
 std::vector<std::uint32_t> clients_of(const AlgorithmRun& algorithm, const RoundRecord& record, std::size_t rows) {
+  const auto named = algorithm.profile_rows.find(record.round);
+  if (named != algorithm.profile_rows.end()) {
+    return named->second.size() == rows ? named->second : std::vector<std::uint32_t>{};
+  }
   for (const MixingFile& mixing : algorithm.mixing) {
     if (mixing.round == record.round && mixing.receivers.size() == rows) {
       return mixing.receivers;

@@ -55,15 +55,25 @@ std::vector<std::uint32_t> ids_of(const Json& event, const char* key, const std:
   return ids;
 }
 
-void add_mixing(const Json& event, const std::filesystem::path& folder, const std::string& where, RunData& run) {
+/// The label and the round of an event about a file of both.
+std::pair<std::string, int> place_of(const Json& event, const std::string& where) {
   require(event.contains("algorithm") && event["algorithm"].is_string() && event.contains("round") &&
               event["round"].is_number_unsigned() && is_file_name(event["algorithm"].get<std::string>()),
-          ErrorCode::invalid_data, "{}: mixing must name an algorithm and a round", where);
-  const auto label = event["algorithm"].get<std::string>();
-  const int round = event["round"].get<int>();
+          ErrorCode::invalid_data, "{}: {} must name an algorithm and a round", where,
+          event["event"].get<std::string>());
+  return {event["algorithm"].get<std::string>(), event["round"].get<int>()};
+}
+
+void add_mixing(const Json& event, const std::filesystem::path& folder, const std::string& where, RunData& run) {
+  const auto [label, round] = place_of(event, where);
   algorithm_of(run.algorithms, label)
       .mixing.push_back({round, ids_of(event, "receivers", where), ids_of(event, "sources", where),
                          folder / "mixing" / fmt::format("{}-{}.npy", label, round)});
+}
+
+void add_profile_rows(const Json& event, const std::string& where, RunData& run) {
+  const auto [label, round] = place_of(event, where);
+  algorithm_of(run.algorithms, label).profile_rows[round] = ids_of(event, "receivers", where);
 }
 
 void read_events(const std::filesystem::path& folder, RunData& run) {
@@ -77,6 +87,8 @@ void read_events(const std::filesystem::path& folder, RunData& run) {
       algorithm_of(run.algorithms, record.algorithm).rounds.push_back(std::move(record));
     } else if (event["event"] == "mixing") {
       add_mixing(event, folder, line.where, run);
+    } else if (event["event"] == "profiles") {
+      add_profile_rows(event, line.where, run);
     } else if (event["event"] == "run_started") {
       detail::check_schema(event, kEventsSchema, line.where);
     }

@@ -15,10 +15,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// A run has its config and one of the files that every run writes from the start.
+/// A run has two of these; one that has lost its config is still a run, and a damaged one.
 bool is_run(const fs::path& folder) {
-  return fs::exists(folder / "config.toml") &&
-         (fs::exists(folder / "manifest.json") || fs::exists(folder / "summary.json"));
+  int found = 0;
+  for (const char* file : {"config.toml", "manifest.json", "summary.json"}) {
+    found += fs::exists(folder / file) ? 1 : 0;
+  }
+  return found >= 2;
 }
 
 RunEntry read_run(const fs::path& folder) {

@@ -1,5 +1,6 @@
 #include "feroma/report/study.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace feroma {
@@ -11,7 +12,11 @@ Study make_study(RunSet set, const StudyOptions& options, const std::vector<Publ
   study.notes.insert(study.notes.end(), study.set.notes.begin(), study.set.notes.end());
   study.results = results_of(study.set, study.notes);
   for (const std::string& name : options.tables) {
-    study.tables.push_back(make_paper_table(name, published, study.set, study.results));
+    const bool twice = std::any_of(study.tables.begin(), study.tables.end(),
+                                   [&name](const PaperTable& table) { return table.name == name; });
+    if (!twice) {
+      study.tables.push_back(make_paper_table(name, published, study.set, study.results));
+    }
   }
   if (!options.tables.empty()) {
     study.results = results_in_tables(options.tables, published, study.set, study.results);

@@ -83,6 +83,7 @@ TEST(DrawnRuns, DamageIsAnErrorOrALineToKeepGoingWith) {
     EXPECT_TRUE(holds(line, "is not drawn: ")) << line;
     EXPECT_TRUE(holds(line, "events.jsonl")) << line;
   }
+  EXPECT_TRUE(holds(damaged.back(), "use --runs 0")) << damaged.back();
   std::filesystem::remove_all(folder / "c/mixing");
   damaged.clear();
   EXPECT_TRUE(drawn_runs(study, 4, &damaged).empty());

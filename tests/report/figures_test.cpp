@@ -121,6 +121,22 @@ TEST(ProfileMap, IsColouredByTrueDistribution) {
   EXPECT_EQ(last.distribution, testing::sample_distribution({}, static_cast<int>(last.client), 8));
 }
 
+TEST(ProfileMap, ARoundThatNamesTheClientsOfItsRowsIsBelieved) {
+  const TempFolder folder;
+  RunData run = run_with_profiles(folder);
+  AlgorithmRun& algorithm = run.algorithms[0];
+  std::vector<std::uint32_t>& rows = algorithm.profile_rows[8];
+  for (std::uint32_t k = 10; k > 0; --k) {
+    rows.push_back(k - 1);
+  }
+  const auto map = detail::profile_map(algorithm);
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->points[0].client, 9U);
+  EXPECT_EQ(map->points[9].client, 0U);
+  rows.pop_back();
+  EXPECT_EQ(detail::profile_map(algorithm)->points.size(), 40U) << "nine names for ten rows: nobody knows whose they are";
+}
+
 TEST(ProfileMap, OfManyClientsShowsSome) {
   const TempFolder folder;
   const testing::SampleRun sample{.clients = 1300, .rounds = 4};

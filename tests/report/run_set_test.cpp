@@ -117,6 +117,16 @@ TEST(RunSet, ADamagedFileIsAnErrorThatNamesItOrALineToKeepGoingWith) {
   expect_error(ErrorCode::invalid_data, "bad/config.toml", [&] { return runs_in(folder.path()); });
 }
 
+TEST(RunSet, ARunThatHasLostItsConfigIsNotPassedOver) {
+  const TempFolder folder;
+  write_cell(folder / "bad", {}, {sample_result("fedavg", 70)});
+  write_cell(folder / "good", {}, {sample_result("fedavg", 71)});
+  write_file_atomically(folder / "bad/manifest.json", std::string_view("{}"));
+  std::filesystem::remove(folder / "bad/config.toml");
+  expect_error(ErrorCode::invalid_data, "bad/config.toml", [&] { return runs_in(folder.path()); });
+  EXPECT_EQ(runs_in(folder.path(), /*keep_going=*/true).damaged.size(), 1U);
+}
+
 TEST(RunSet, ReadsRequirementOneOfABench) {
   const TempFolder folder;
   write_file_atomically(folder / "requirements.json",

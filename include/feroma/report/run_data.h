@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct AlgorithmRun {
   std::vector<RoundRecord> rounds;  ///< with their clients
   std::vector<MixingFile> mixing;
   std::filesystem::path folder = {};  ///< of the run
+  /// By round, whose profiles are in which row; of rounds that say so, others have the rows of their mixing.
+  std::map<int, std::vector<std::uint32_t>> profile_rows = {};
 
   /// The record of a round, or null.
   [[nodiscard]] const RoundRecord* find(int round) const;
