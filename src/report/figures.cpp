@@ -193,7 +193,7 @@ std::vector<Figure> study_figures(const Study& study, const std::vector<Publishe
   for (std::size_t i = 0; i < all && i < kMostCosts; ++i) {
     const ResultGroup& group = study.groups[i];
     add(figures, "cost " + group.name, "Costs: " + group.title,
-        "Time and traffic of each algorithm, mean over seeds; the tables above have the numbers." + part,
+        "Time and traffic of each algorithm, mean over seeds; the tables of the settings have the numbers." + part,
         detail::cost_bars_svg(group));
   }
   number_names(figures);

@@ -217,6 +217,19 @@ std::vector<FactPlace> sort_key(const ResultGroup& group) {
 
 }  // namespace
 
+std::vector<std::size_t> ResultGroup::shown_columns() const {
+  std::vector<std::size_t> shown;
+  for (std::size_t c = 0; c < group_columns().size(); ++c) {
+    const bool any = std::any_of(rows.begin(), rows.end(), [c](const GroupRow& row) {
+      return row.values[c].has_value() || (c == 0 && row.not_applicable);
+    });
+    if (any) {
+      shown.push_back(c);
+    }
+  }
+  return shown;
+}
+
 const std::vector<GroupColumn>& group_columns() {
   static const std::vector<GroupColumn> kColumns = [] {
     std::vector<GroupColumn> columns;

@@ -78,15 +78,16 @@ std::string group_section(const ResultGroup& group) {
       "tabindex=\"0\"><table>"
       "<thead><tr><th scope=\"col\">algorithm</th><th scope=\"col\">rank</th><th scope=\"col\">seeds</th>",
       escape_html(group.title));
-  for (const GroupColumn& column : group_columns()) {
-    html += "<th scope=\"col\">" + escape_html(column.title) + "</th>";
+  const std::vector<std::size_t> columns = group.shown_columns();
+  for (const std::size_t c : columns) {
+    html += "<th scope=\"col\">" + escape_html(group_columns()[c].title) + "</th>";
   }
   html += "</tr></thead><tbody>";
   for (const GroupRow& row : group.rows) {
     html += fmt::format("<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td>",
                         row.not_applicable ? fmt::format(" title=\"{}\"", escape_html(*row.not_applicable)) : "",
                         escape_html(row.label), row.rank ? fmt::format("{}", *row.rank) : "-", row.seeds);
-    for (std::size_t c = 0; c < row.values.size(); ++c) {
+    for (const std::size_t c : columns) {
       const std::optional<MeanDeviation>& value = row.values[c];
       html += value ? fmt::format("<td>{}</td>",
                                   detail::spread_text(value->mean, value->deviation, group_columns()[c].digits))
@@ -154,13 +155,13 @@ std::string study_html(const Study& study, const std::vector<PublishedFigure>& p
   for (const PaperTable& table : study.tables) {
     sections += paper_section(table);
   }
-  for (const ResultGroup& group : study.groups) {
-    sections += group_section(group);
-  }
   if (study.comparison) {
     sections += comparison_section(*study.comparison);
   }
   sections += figures_section("Figures", "What the runs show together.", study_figures(study, published));
+  for (const ResultGroup& group : study.groups) {  // after what they show together: a sweep has dozens
+    sections += group_section(group);
+  }
   if (runs.size() < study.groups.size()) {
     sections += fmt::format(
         "<section><h2>Settings one by one</h2><p class=\"lead\">Drawn are {} of {} settings; --runs draws more.</p>"

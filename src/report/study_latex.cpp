@@ -91,20 +91,21 @@ std::string table_latex(const PaperTable& table) {
 
 std::string group_latex(const ResultGroup& group, std::size_t number) {
   std::string body = "algorithm & seeds";
-  for (const GroupColumn& column : group_columns()) {
-    body += cell(escaped(column.title));
+  const std::vector<std::size_t> columns = group.shown_columns();
+  for (const std::size_t c : columns) {
+    body += cell(escaped(group_columns()[c].title));
   }
   body += " \\\\\n\\midrule\n";
   for (const GroupRow& row : group.rows) {
     body += escaped(row.label) + cell(fmt::format("{}", row.seeds));
-    for (std::size_t c = 0; c < row.values.size(); ++c) {
+    for (const std::size_t c : columns) {
       const std::optional<MeanDeviation>& value = row.values[c];
       body += cell(value ? detail::spread_text(value->mean, value->deviation, group_columns()[c].digits, kPlusMinus)
                          : std::string(row.not_applicable ? "N/A" : "--"));
     }
     body += " \\\\\n";
   }
-  return framed(body, group_columns().size(), escaped(group.title) + ".", fmt::format("results-{}", number));
+  return framed(body, columns.size(), escaped(group.title) + ".", fmt::format("results-{}", number));
 }
 
 std::string comparison_latex(const Comparison& comparison) {

@@ -51,21 +51,13 @@ std::string table_text(const PaperTable& table, bool colour) {
   return text + fmt::format("{} of {} figures are there\n", filled, all);
 }
 
-/// Columns that no row has a value in are left out, but for the first where it has to say that there can be none.
 std::string group_text(const ResultGroup& group) {
   Rows rows{{{"algorithm"}, {"#"}, {"seeds"}}};
   for (const GroupRow& row : group.rows) {
     rows.push_back({{row.label}, {row.rank ? fmt::format("{}", *row.rank) : "-"}, {fmt::format("{}", row.seeds)}});
   }
-  for (std::size_t c = 0; c < group_columns().size(); ++c) {
+  for (const std::size_t c : group.shown_columns()) {
     const GroupColumn& column = group_columns()[c];
-    bool any = false;
-    for (const GroupRow& row : group.rows) {
-      any = any || row.values[c].has_value() || (c == 0 && row.not_applicable);
-    }
-    if (!any) {
-      continue;
-    }
     rows[0].push_back({column.title});
     for (std::size_t i = 0; i < group.rows.size(); ++i) {
       const std::optional<MeanDeviation>& value = group.rows[i].values[c];

@@ -28,7 +28,23 @@ struct Curves {
   Points ours;
   Points known;
   Points published;
+  std::size_t order = 0;  ///< of its first setting among the study's
 };
+
+/// Where the study has the first of a family's settings: its order is that of people, low before high.
+std::size_t order_of(const Family& family, const Study& study) {
+  std::set<std::string_view> settings;
+  for (const auto& [place, labels] : family.results) {
+    for (const auto& [label, seeds] : labels) {
+      for (const auto& [seed, result] : seeds) {
+        settings.insert(result->setting);
+      }
+    }
+  }
+  const auto first = std::find_if(study.groups.begin(), study.groups.end(),
+                                  [&](const ResultGroup& group) { return settings.contains(group.setting); });
+  return static_cast<std::size_t>(first - study.groups.begin());
+}
 
 Points points_of(const SweepAxis::Get& get, const Family& family, const Study& study, const char* behind = "") {
   Points points;
@@ -265,6 +281,7 @@ std::vector<Plot> sweep_plots(const Study& study, const std::vector<PublishedFig
     for (const auto& [key, family] : families_of(axis, study)) {
       if (family.results.size() > 1) {
         all[key] = curves_for(axis, key.first, family, study, published);
+        all[key].order = order_of(family, study);
       }
     }
     const std::vector<Curves> means = axis.over_shifts ? means_over_shifts(all) : std::vector<Curves>();
@@ -274,9 +291,12 @@ std::vector<Plot> sweep_plots(const Study& study, const std::vector<PublishedFig
         drawn.push_back({plot_of(axis, mean, /*over_shifts=*/true), &mean});
       }
     }
+    const auto over_shifts = static_cast<std::ptrdiff_t>(drawn.size());
     for (const auto& [key, curves] : all) {
       drawn.push_back({plot_of(axis, curves, /*over_shifts=*/false), &curves});
     }
+    std::stable_sort(drawn.begin() + over_shifts, drawn.end(),
+                     [](const DrawnPlot& a, const DrawnPlot& b) { return a.curves->order < b.curves->order; });
     tell_titles_apart(drawn);
     for (DrawnPlot& one : drawn) {
       plots.push_back(std::move(one.plot));

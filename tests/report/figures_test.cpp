@@ -134,7 +134,8 @@ TEST(ProfileMap, ARoundThatNamesTheClientsOfItsRowsIsBelieved) {
   EXPECT_EQ(map->points[0].client, 9U);
   EXPECT_EQ(map->points[9].client, 0U);
   rows.pop_back();
-  EXPECT_EQ(detail::profile_map(algorithm)->points.size(), 40U) << "nine names for ten rows: nobody knows whose they are";
+  EXPECT_EQ(detail::profile_map(algorithm)->points.size(), 40U)
+      << "nine names for ten rows: nobody knows whose they are";
 }
 
 TEST(ProfileMap, OfManyClientsShowsSome) {

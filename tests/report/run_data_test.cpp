@@ -99,8 +99,9 @@ TEST(RunData, AnEventNamesTheClientsBehindProfiles) {
   testing::write_sample_run(folder.path(), {});
   const std::string text = read_text(folder / "events.jsonl");
   write_file_atomically(folder / "events.jsonl",
-                        text + "{\"event\":\"profiles\",\"algorithm\":\"feroma-auto\",\"round\":4,"
-                               "\"receivers\":[7,3],\"file\":\"profiles/feroma-auto-4.npy\"}\n");
+                        text +
+                            "{\"event\":\"profiles\",\"algorithm\":\"feroma-auto\",\"round\":4,"
+                            "\"receivers\":[7,3],\"file\":\"profiles/feroma-auto-4.npy\"}\n");
   const RunData run = load_run(folder.path());
   EXPECT_EQ(run.algorithms[0].profile_rows,
             (std::map<int, std::vector<std::uint32_t>>{{4, std::vector<std::uint32_t>{7, 3}}}));

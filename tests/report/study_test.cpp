@@ -348,6 +348,22 @@ TEST(StudyJson, SaysWhyAFigureIsNotApplicable) {
   EXPECT_TRUE(holds(page, "<td class=\"missing\" title=\"labels are several\"><b class=\"ours\">not applicable</b>"));
 }
 
+TEST(StudyHtml, FiguresStandBeforeTheSettingsWhichHaveTheColumnsThatAreFilled) {
+  const TempFolder folder;
+  ResultRecord result = sample_result("fedavg", 70);
+  result.accuracy_few_label.reset();
+  write_cell(folder / "a", {}, {result, sample_result("feroma-auto", 80)});
+  const auto page_of = [&folder] { return study_html(study_of(folder), published_figures(), {}, "page"); };
+  const std::string page = page_of();
+  EXPECT_LT(page.find("<h2>Figures</h2>"), page.find("Mean over seeds ± standard deviation."));
+  EXPECT_TRUE(holds(page, ">few labels %</th>")) << "one of them has it";
+  EXPECT_FALSE(holds(page, ">epsilon</th>"));
+  EXPECT_FALSE(holds(study_latex(study_of(folder)), "epsilon"));
+  result.epsilon = 3;
+  write_cell(folder / "a", {}, {result});
+  EXPECT_TRUE(holds(page_of(), ">epsilon</th>"));
+}
+
 TEST(Study, AgainstThePaperTakesTheTablesThatHaveAFigureOfOurs) {
   const TempFolder folder;
   write_study(folder);

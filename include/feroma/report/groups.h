@@ -41,6 +41,10 @@ struct ResultGroup {
   std::map<std::string, SettingValue> settings;            ///< of its first run, without algorithms
   std::string setting;                                     ///< OurResult::setting of its results
   std::vector<GroupRow> rows;                              ///< best first
+
+  /// Places in group_columns() that a table has: those with a value in some row, and the first where a row has to say
+  /// that there can be none.
+  [[nodiscard]] std::vector<std::size_t> shown_columns() const;
 };
 
 /// Results by setting, in the order of dataset, shift, level (low, medium, high), drifts, clients and the rest.
