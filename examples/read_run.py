@@ -24,16 +24,17 @@ def check_schema(record, name):
 
 
 def read_csv(path):
-    """The columns of a file by name; those of numbers as floats, with nan where a field is empty."""
+    """The columns of a file by name: words as they are, numbers as floats, with nan where a field is empty.
+
+    A line that was not finished when the run stopped is left out.
+    """
     with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(line for line in file if line.endswith("\n")))
     columns = {}
     for name in rows[0] if rows else []:
         texts = [row[name] for row in rows]
-        try:
-            columns[name] = np.array([float(text) if text else np.nan for text in texts])
-        except ValueError:
-            columns[name] = np.array(texts)
+        words = name in ("algorithm", "strategy")  # of which some look like numbers
+        columns[name] = np.array(texts if words else [float(text) if text else np.nan for text in texts])
     return columns
 
 

@@ -275,7 +275,7 @@ std::optional<Comparison> compare(const RunSet& set, const std::vector<OurResult
   collect_values(blocks, comparison);
   const std::optional<FriedmanTest> test = friedman(comparison.blocks);
   if (!test) {
-    if (blocks.size() >= 2 && all.size() >= 2) {
+    if (!reference.empty() || (blocks.size() >= 2 && all.size() >= 2)) {
       notes.push_back(fmt::format("no tests: no two algorithms{} were found that have {} in common",
                                   reference.empty() ? "" : fmt::format(", {} among them,", reference),
                                   comparison.count_text(2)));

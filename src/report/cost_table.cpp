@@ -85,7 +85,7 @@ PaperValue measured_value(const PublishedFigure* figure, const Traffic& traffic,
 
 /// What is computed and not measured is no result of ours.
 PaperValue computed_value(const PublishedFigure* figure, double computed) {
-  PaperValue value = mean_over_cells({{computed, std::nullopt, 1}}, published_value(figure));
+  PaperValue value = mean_over_cells({{computed, std::nullopt, 0}}, published_value(figure));
   value.comparable = false;
   value.aside = true;
   return value;

@@ -90,6 +90,11 @@ std::map<std::string, PaperValue> Filler::fill(const std::vector<PaperCell>& cel
   std::map<std::string, PaperValue> values;
   for (const auto& [label, found] : labels) {
     PaperValue& value = values[label] = mean_over_cells(found.spreads, beside);
+    if (value.ours && cells.front().figure == Pick::seconds) {
+      // As published: the logarithm of the mean, which over shifts is not the mean of logarithms.
+      value.ours = std::log2(*value.ours);
+      value.ours_std.reset();
+    }
     if (value.ours) {
       found.origin.write_to(value);
     } else {

@@ -196,7 +196,7 @@ void add_variant(const PublishedFigure& figure, const std::string& clients, Pape
 /// the one model of its best round, and all other methods after the last.
 Pick pick_for(const PublishedFigure& figure, std::string_view shift) {
   if (figure.metric == "log2_seconds") {
-    return Pick::log2_seconds;
+    return Pick::seconds;
   }
   if (figure.method == "FedAvg") {
     return Pick::best_round;
@@ -324,7 +324,7 @@ std::optional<double> pick(Pick what, const ResultRecord& result) {
     case Pick::few_label_or_known:
       return result.accuracy_few_label ? finite(result.accuracy_few_label) : finite(result.accuracy_known);
     case Pick::best_round: return finite(result.accuracy_best_round.value_or(result.accuracy));
-    case Pick::log2_seconds: return result.seconds_total > 0 ? finite(std::log2(result.seconds_total)) : std::nullopt;
+    case Pick::seconds: return result.seconds_total > 0 ? finite(result.seconds_total) : std::nullopt;
   }
   unreachable();
 }

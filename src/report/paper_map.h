@@ -47,7 +47,7 @@ enum class Pick {
   few_label,
   few_label_or_known,  ///< of a method that makes nothing of labels what it has
   best_round,          ///< of the model with the best validation loss; where there was no validation, of the last one
-  log2_seconds
+  seconds
 };
 [[nodiscard]] std::optional<double> pick(Pick what, const ResultRecord& result);
 

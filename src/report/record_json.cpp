@@ -128,6 +128,38 @@ class FieldReader {
   const std::string& where_;
 };
 
+/// Refuses figures that no run can have. What is not a number is null in the file: there is no figure.
+class RangeCheck {
+ public:
+  explicit RangeCheck(const std::string& where) : where_(where) {}
+
+  void operator()(std::string_view key, double value) const {
+    const double most = key.starts_with("accuracy") ? 100 : key == "match_rate" ? 1 : kNoLimit;
+    constexpr double kRounding = 1e-9;
+    require(std::isnan(value) || (value >= 0 && value <= most + kRounding), ErrorCode::invalid_data,
+            "{}: {} must be {}, got {}", where_, key, most == kNoLimit ? ">= 0" : fmt::format("in 0..{}", most), value);
+  }
+  void operator()(std::string_view key, std::int64_t value) const {
+    require(key == "seed" || value >= 0, ErrorCode::invalid_data, "{}: {} must be >= 0, got {}", where_, key, value);
+  }
+  template <class T>
+  void operator()(std::string_view key, const std::optional<T>& value) const {
+    if (value) {
+      (*this)(key, *value);
+    }
+  }
+  void operator()(std::string_view key, const std::map<std::string, double>& seconds) const {
+    for (const auto& [stage, value] : seconds) {
+      (*this)(fmt::format("{}.{}", key, stage), value);
+    }
+  }
+  void operator()(std::string_view, const std::string&) const {}
+
+ private:
+  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  const std::string& where_;
+};
+
 }  // namespace
 
 Json json_of(const RoundRecord& record) {
@@ -157,9 +189,18 @@ void check_schema(const Json& json, int known, const std::string& where) {
           "{}: schema {} is newer than {}, the newest that this version reads", where, schema->dump(), known);
 }
 
+int round_number(const Json& json, const std::string& where) {
+  int round = 0;
+  FieldReader(json, where)("round", round);
+  require(round >= 0 && round <= kMostRounds, ErrorCode::invalid_data, "{}: round must be in 0..{}, got {}", where,
+          kMostRounds, round);
+  return round;
+}
+
 RoundRecord round_of(const Json& json, const std::string& where) {
   RoundRecord record;
   visit_round(record, FieldReader(json, where));
+  record.round = round_number(json, where);
   return record;
 }
 
@@ -168,6 +209,7 @@ ResultRecord result_of(const Json& json, const std::string& where) {
   visit_result(record, FieldReader(json, where));
   require(is_algorithm_label(record.label), ErrorCode::invalid_data, "{}: label must be {}, got {}", where, kLabelRule,
           json["label"].dump());
+  visit_result(record, RangeCheck(where));
   return record;
 }
 

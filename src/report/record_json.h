@@ -17,7 +17,14 @@ namespace feroma::detail {
 /// Refuses a file whose `schema` is newer than `known`; one without it is older than the field and fine.
 void check_schema(const nlohmann::ordered_json& json, int known, const std::string& where);
 
-/// Read back what json_of wrote; a missing key or a wrong type is an invalid_data error that names `where` and the key.
+/// Whoever draws rounds has a place for each: a damaged number must not ask for all memory.
+inline constexpr int kMostRounds = 1'000'000;
+
+/// The `round` of an event, in 0..kMostRounds.
+[[nodiscard]] int round_number(const nlohmann::ordered_json& json, const std::string& where);
+
+/// Read back what json_of wrote; a missing key, a wrong type or a figure that no run can have is an
+/// invalid_data error that names `where` and the key.
 [[nodiscard]] RoundRecord round_of(const nlohmann::ordered_json& json, const std::string& where);
 [[nodiscard]] ResultRecord result_of(const nlohmann::ordered_json& json, const std::string& where);
 [[nodiscard]] SettingValue setting_of(const nlohmann::ordered_json& json, const std::string& where);

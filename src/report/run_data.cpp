@@ -57,11 +57,10 @@ std::vector<std::uint32_t> ids_of(const Json& event, const char* key, const std:
 
 /// The label and the round of an event about a file of both.
 std::pair<std::string, int> place_of(const Json& event, const std::string& where) {
-  require(event.contains("algorithm") && event["algorithm"].is_string() && event.contains("round") &&
-              event["round"].is_number_unsigned() && is_file_name(event["algorithm"].get<std::string>()),
-          ErrorCode::invalid_data, "{}: {} must name an algorithm and a round", where,
-          event["event"].get<std::string>());
-  return {event["algorithm"].get<std::string>(), event["round"].get<int>()};
+  require(event.contains("algorithm") && event["algorithm"].is_string() &&
+              is_file_name(event["algorithm"].get<std::string>()),
+          ErrorCode::invalid_data, "{}: {} must name an algorithm", where, event["event"].get<std::string>());
+  return {event["algorithm"].get<std::string>(), detail::round_number(event, where)};
 }
 
 void add_mixing(const Json& event, const std::filesystem::path& folder, const std::string& where, RunData& run) {

@@ -24,32 +24,56 @@ bool is_run(const fs::path& folder) {
   return found >= 2;
 }
 
+/// Results are of the config that they lie beside, or they would count for another seed or method.
+void check_results(const RunEntry& run, const Summary& summary) {
+  std::set<std::string> labels;
+  for (const auto& [key, setting] : run.config) {
+    if (key.starts_with("algorithm.") && key.ends_with(".label")) {
+      labels.insert(plain_text(setting.value));
+    }
+  }
+  const auto seed = run.config.find("scenario.seed");
+  const std::string file = (run.folder / "summary.json").string();
+  for (const ResultRecord& result : summary.results) {
+    require(labels.empty() || labels.contains(result.label), ErrorCode::invalid_data,
+            "{}: label {} must be one of config.toml", file, result.label);
+    require(seed == run.config.end() || seed->second.value == SettingValue(result.seed), ErrorCode::invalid_data,
+            "{}: seed of {} must be config.toml's {}, got {}", file, result.label, to_string(seed->second.value),
+            result.seed);
+  }
+}
+
 RunEntry read_run(const fs::path& folder) {
   RunEntry run{folder, load_settings(folder / "config.toml"), std::nullopt};
   if (fs::exists(folder / "summary.json")) {
     run.summary = read_summary(folder / "summary.json");
+    check_results(run, *run.summary);
   }
   return run;
 }
 
-/// The values of R1; other requirements have no table.
-void read_requirements(const fs::path& file, RunSet& set) {
+/// Other requirements have no table.
+RequirementOne read_requirement(const fs::path& file) {
   const Json json = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
-  const Json::json_pointer place("/requirements/R1/results");
-  require(json.is_object() && json.contains(place) && json[place].is_object(), ErrorCode::invalid_data,
-          "{}: must be what `feroma bench --requirements --format json` prints", file.string());
-  for (const auto& [name, result] : json[place].items()) {
+  const Json::json_pointer place("/requirements/R1");
+  require(json.is_object() && json.contains("quick") && json["quick"].is_boolean() && json.contains(place) &&
+              json[place].contains("dataset") && json[place]["dataset"].is_string() &&
+              json[place].contains("results") && json[place]["results"].is_object(),
+          ErrorCode::invalid_data, "{}: must be what `feroma bench --requirements --format json` prints",
+          file.string());
+  RequirementOne read{file, {}, {}};
+  for (const auto& [name, result] : json[place]["results"].items()) {
     require(result.is_object() && result.contains("value") && result["value"].is_number(), ErrorCode::invalid_data,
             "{}: R1 {} must have a number `value`", file.string(), name);
-    set.requirements[name] = result["value"].get<double>();
+    read.values[name] = result["value"].get<double>();
   }
-  // The published ones are of MNIST.
-  const Json& dataset = json["requirements"]["R1"].value("dataset", Json());
-  if (json.value("quick", Json(false)) == Json(true)) {
-    set.requirements_differ = "a quick measurement";
-  } else if (dataset.is_string() && dataset != "mnist") {
-    set.requirements_differ = fmt::format("of {}", dataset.get<std::string>());
+  const auto dataset = json[place]["dataset"].get<std::string>();
+  if (json["quick"].get<bool>()) {
+    read.differs = "a quick measurement";
+  } else if (dataset != "mnist") {  // as the published ones are
+    read.differs = "of " + dataset;
   }
+  return read;
 }
 
 class Finder {
@@ -69,7 +93,7 @@ class Finder {
     }
     if (fs::exists(folder / "requirements.json")) {
       ++found_;
-      attempt([&] { read_requirements(folder / "requirements.json", set_); });
+      attempt([&] { add_requirement(folder / "requirements.json"); });
     }
     if (depth == 0) {
       return;
@@ -95,6 +119,22 @@ class Finder {
     if (seen_.insert(fs::canonical(folder)).second) {
       set_.runs.push_back(read_run(folder));
     }
+  }
+
+  void add_requirement(const fs::path& file) {
+    if (!seen_.insert(fs::canonical(file)).second) {
+      return;
+    }
+    RequirementOne read = read_requirement(file);
+    if (!set_.requirement) {
+      set_.requirement = std::move(read);
+      return;
+    }
+    if (read.differs.empty() && !set_.requirement->differs.empty()) {
+      std::swap(read, *set_.requirement);
+    }
+    set_.notes.push_back(
+        fmt::format("{}: left out, R1 is read from {}", read.file.string(), set_.requirement->file.string()));
   }
 
   template <class Action>
@@ -324,7 +364,7 @@ RunSet find_runs(std::span<const fs::path> folders, bool keep_going, const std::
     const std::size_t before = finder.found();
     finder.look(folder, kRunDepth);
     require(finder.found() > before, ErrorCode::invalid_config,
-            "{}: holds no run (config.toml and manifest.json), at most {} folders deep", folder.string(), kRunDepth);
+            "{}: holds no run (two of config.toml, manifest.json and summary.json), at most {} folders deep", folder.string(), kRunDepth);
   }
   if (!sweep.empty()) {
     cells.require_known();

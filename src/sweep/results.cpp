@@ -20,6 +20,7 @@ using detail::Transaction;
 
 /// Says whose file it is; chosen once, never changed.
 constexpr std::int64_t kApplication = 0x4645'524d;
+constexpr std::int64_t kVersion = 1;
 
 using DbValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
@@ -184,13 +185,20 @@ void ResultsDb::Close::operator()(sqlite3* database) const { sqlite3_close(datab
 ResultsDb::ResultsDb(std::filesystem::path path) : path_(std::move(path)) {
   bool empty = false;
   bool foreign = false;
+  std::int64_t version = 0;
   advise([&] {
     database_.reset(detail::open_database(path_, detail::OpenMode::create).release());
     empty = single_integer(database_.get(), path_, "SELECT count(*) FROM sqlite_master") == 0;
     foreign = !empty && single_integer(database_.get(), path_, "PRAGMA application_id") != kApplication;
+    version = single_integer(database_.get(), path_, "PRAGMA user_version");
   });
   require(!foreign, ErrorCode::invalid_data, "{}: must be a results database, and it is one of something else",
           path_.string());
+  require(
+      version <= kVersion, ErrorCode::invalid_data,
+      "{}: version {} is newer than {}, the newest that this version writes; unless somebody needs the file, delete "
+      "it: it is made anew from the cells",
+      path_.string(), version, kVersion);
   // With a log beside it somebody who reads for long does not keep a sweep from writing.
   advise([&] { detail::execute(database_.get(), path_, "PRAGMA journal_mode = WAL"); });
   if (empty) {
@@ -227,8 +235,8 @@ void ResultsDb::make_tables() {
   // Tables and all: an earlier version may have had other columns.
   const std::string sql = fmt::format(
       "DROP TABLE IF EXISTS cells; DROP TABLE IF EXISTS settings; DROP TABLE IF EXISTS sweeps;"
-      "PRAGMA application_id = {}; PRAGMA user_version = 1; {}",
-      kApplication, results_schema());
+      "PRAGMA application_id = {}; PRAGMA user_version = {}; {}",
+      kApplication, kVersion, results_schema());
   detail::execute(database_.get(), path_, sql.c_str());
 }
 

@@ -151,6 +151,16 @@ TEST(Compare, SaysSoWhenNothingCanBeCompared) {
   EXPECT_TRUE(holds(study.notes[0], "no tests: no two algorithms were found that have 2 seeds in common"));
 }
 
+TEST(Compare, WhoeverIsAskedForIsNotPassedOver) {
+  const TempFolder folder;
+  write_cell(folder / "a", {}, {sample_result("fedavg", 70), sample_result("ifca", 75)});
+  EXPECT_TRUE(study_of(folder).notes.empty()) << "one run says nothing of seeds, and nobody asked";
+  const Study study = study_of(folder, {.versus = "ifca"});
+  EXPECT_FALSE(study.comparison);
+  ASSERT_EQ(study.notes.size(), 1U);
+  EXPECT_TRUE(holds(study.notes[0], "no tests: no two algorithms, ifca among them, were found that have 2 seeds"));
+}
+
 TEST(Compare, WithATableItIsAboutItsExperiments) {
   const TempFolder folder;
   write_study(folder);

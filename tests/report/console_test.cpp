@@ -19,7 +19,7 @@ TEST(ResultsTable, AlignsNumbersAndWritesADashWhereThereIsNone) {
   EXPECT_EQ(results_table(results),
             "algorithm    accuracy  ± clients  worst 10 %  known  few labels  nearest  best round  match  seconds\n"
             "feroma-auto     84.13       3.10       75.88  85.13       84.88    83.63       84.63   95 %     21.5\n"
-            "fedavg           7.00       3.10       -1.25   8.00           -        -        7.00      -     21.5\n");
+            "fedavg           7.00       3.10        0.00   8.00           -        -        7.00      -     21.5\n");
 }
 
 TEST(ResultsTable, NamesTheMetricOfMultiLabelData) {

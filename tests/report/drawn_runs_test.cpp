@@ -48,9 +48,11 @@ TEST(DrawnRuns, AreCalledByTheNamesThatTellThemApart) {
   testing::write_sample_run(folder / "other", {});
   for (const auto& [name, reset] : {std::pair{"run", "epoch"}, std::pair{"other", "round"}}) {
     const std::filesystem::path config = folder / fmt::format("{}/config.toml", name);
-    write_file_atomically(config, read_text(config) + fmt::format("[[algorithm]]\nname = \"feroma\"\nlabel = "
-                                                                  "\"feroma-auto\"\nmomentum_reset = \"{}\"\n",
-                                                                  reset));
+    write_file_atomically(config,
+                          read_text(config) + fmt::format("[[algorithm]]\nname = \"feroma\"\nlabel = "
+                                                          "\"feroma-auto\"\nmomentum_reset = \"{}\"\n"
+                                                          "[[algorithm]]\nname = \"fedavg\"\nlabel = \"fedavg\"\n",
+                                                          reset));
   }
   const std::vector<RunData> runs = drawn_runs(study_of(folder), 4);
   ASSERT_EQ(runs.size(), 1U);

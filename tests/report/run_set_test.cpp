@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "feroma/core/files.h"
+#include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 #include "tests/expect_error.h"
 #include "tests/report/study_runs.h"
@@ -10,6 +11,7 @@
 namespace feroma {
 namespace {
 
+using testing::holds;
 using testing::runs_in;
 using testing::sample_result;
 using testing::TempFolder;
@@ -127,13 +129,53 @@ TEST(RunSet, ARunThatHasLostItsConfigIsNotPassedOver) {
   EXPECT_EQ(runs_in(folder.path(), /*keep_going=*/true).damaged.size(), 1U);
 }
 
+std::string requirement(bool quick, const std::string& dataset, double value) {
+  return fmt::format(
+      R"({{"quick":{},"requirements":{{"R1":{{"dataset":"{}","results":{{"gap_w2_low_max":{{"value":{}}}}}}}}}}})",
+      quick, dataset, value);
+}
+
 TEST(RunSet, ReadsRequirementOneOfABench) {
   const TempFolder folder;
-  write_file_atomically(folder / "requirements.json",
-                        std::string_view(R"({"requirements":{"R1":{"results":{"gap_w2_low_max":{"value":0.5}}}}})"));
-  EXPECT_EQ(runs_in(folder.path()).requirements.at("gap_w2_low_max"), 0.5);
-  write_file_atomically(folder / "requirements.json", std::string_view("{}"));
-  expect_error(ErrorCode::invalid_data, "requirements.json", [&] { return runs_in(folder.path()); });
+  write_file_atomically(folder / "requirements.json", requirement(false, "mnist", 0.5));
+  EXPECT_EQ(runs_in(folder.path()).requirement->values.at("gap_w2_low_max"), 0.5);
+  for (const char* text : {"{}", R"({"quick":false,"requirements":{"R1":{"results":{"gap_w2_low_max":{"value":1}}}}})",
+                           R"({"requirements":{"R1":{"dataset":"mnist","results":{}}}})",
+                           R"({"quick":"no","requirements":{"R1":{"dataset":"mnist","results":{}}}})"}) {
+    write_file_atomically(folder / "requirements.json", std::string_view(text));
+    expect_error(ErrorCode::invalid_data, "requirements.json", [&] { return runs_in(folder.path()); });
+  }
+}
+
+TEST(RunSet, OfSeveralMeasurementsOneCountsAndTheOthersAreNamed) {
+  const TempFolder folder;
+  const auto write = [&folder](const char* name, const std::string& text) {
+    make_writable_folder(folder / name);
+    write_file_atomically(folder / name / "requirements.json", text);
+  };
+  write("a", requirement(true, "mnist", 1));
+  write("b", requirement(false, "mnist", 2));
+  write("c", requirement(false, "mnist", 3));
+  const RunSet set = runs_in(folder.path());
+  EXPECT_EQ(set.requirement->values.at("gap_w2_low_max"), 2) << "the first that is as the paper's";
+  EXPECT_EQ(set.requirement->differs, "");
+  ASSERT_EQ(set.notes.size(), 2U);
+  EXPECT_TRUE(holds(set.notes[0], "a/requirements.json: left out, R1 is read from"));
+  EXPECT_TRUE(holds(set.notes[1], "c/requirements.json: left out"));
+}
+
+TEST(RunSet, ResultsOfAnotherConfigAreRefused) {
+  const TempFolder folder;
+  write_cell(folder / "a", {.seed = 42}, {sample_result("fedavg", 70)});
+  write_cell(folder / "b", {.seed = 43}, {sample_result("fedavg", 70)});
+  const std::string other = read_text(folder / "b/summary.json");
+  write_file_atomically(folder / "a/summary.json", other);
+  expect_error(ErrorCode::invalid_data, "a/summary.json: seed of fedavg must be config.toml's 42, got 43",
+               [&] { return runs_in(folder.path()); });
+  write_cell(folder / "a", {.seed = 43}, {sample_result("ifca", 70)});
+  write_file_atomically(folder / "a/summary.json", other);
+  expect_error(ErrorCode::invalid_data, "a/summary.json: label fedavg must be one of config.toml",
+               [&] { return runs_in(folder.path()); });
 }
 
 TEST(OurResults, OneLabelWithTwoConfigsIsToldApart) {

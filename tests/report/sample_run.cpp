@@ -76,7 +76,7 @@ ResultRecord sample_result(const std::string& label, double accuracy) {
   result.seed = 42;
   result.accuracy = accuracy;
   result.accuracy_std_clients = 3.1;
-  result.accuracy_worst10 = accuracy - 8.25;
+  result.accuracy_worst10 = std::max(0.0, accuracy - 8.25);
   result.accuracy_known = accuracy + 1;
   result.accuracy_best_round = accuracy;
   if (mixes(label)) {

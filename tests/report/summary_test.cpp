@@ -134,6 +134,11 @@ TEST(Summary, DamageIsNamed) {
             "summary.json: result 0: seed must be an integer, got 18446744073709551615");
   EXPECT_EQ(refusal(text, "\"accuracy\": 84.0", "\"accuracy\": \"84\""),
             "summary.json: result 0: accuracy must be a number or null, got \"84\"");
+  EXPECT_EQ(refusal(text, "\"accuracy\": 84.0", "\"accuracy\": 5000.0"),
+            "summary.json: result 0: accuracy must be in 0..100, got 5000");
+  EXPECT_TRUE(holds(refusal(text, "\"match_rate\": ", "\"match_rate\": -"), "match_rate must be in 0..1, got -"));
+  EXPECT_TRUE(holds(refusal(text, "\"seconds_total\": ", "\"seconds_total\": -"), "seconds_total must be >= 0, got -"));
+  EXPECT_TRUE(holds(refusal(text, "\"train\": ", "\"train\": -"), "seconds.train must be >= 0, got -"));
   EXPECT_TRUE(
       holds(refusal(text, "\"clients\": 20", "\"clients\": []"), "scenario.clients: must be a boolean, number"));
   EXPECT_TRUE(

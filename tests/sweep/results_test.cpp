@@ -159,6 +159,18 @@ TEST_F(Results, OfSomethingElseAreLeftAlone) {
   EXPECT_FALSE(holds(refusal, kAdvice)) << "it is not ours to delete";
 }
 
+TEST_F(Results, OfANewerVersionAreLeftAlone) {
+  const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n");
+  run(grid);
+  const fs::path path = database();
+  detail::execute(detail::open_database(path, detail::OpenMode::create).get(), path,
+                  "PRAGMA user_version = 2; CREATE TABLE later(what TEXT)");
+  const std::string refusal = refusal_of(ErrorCode::invalid_data, [&] { run(grid); });
+  EXPECT_TRUE(holds(refusal, "results.db: version 2 is newer than 1"));
+  EXPECT_TRUE(holds(refusal, kAdvice));
+  EXPECT_EQ(ask("SELECT * FROM later").size(), 0U) << "its tables are still there";
+}
+
 TEST_F(Results, ThatAreDamagedSayWhatToDo) {
   const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nalgorithms = 'fedavg'\n");
   run(grid);

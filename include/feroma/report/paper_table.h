@@ -20,7 +20,7 @@ struct PaperValue {
   std::optional<double> printed = {};  ///< what the paper prints where `published` was taken anew
   std::optional<double> ours = {};
   std::optional<double> ours_std = {};
-  std::size_t seeds = 0;        ///< behind ours; the fewest of any cell of a mean
+  std::size_t seeds = 0;        ///< behind ours; the fewest of any cell of a mean, 0 where ours is computed
   std::size_t cells_found = 0;  ///< of a mean over cells
   std::size_t cells_needed = 1;
   /// Why a cell of it can have no figure; only where there is none of ours.
@@ -59,8 +59,8 @@ struct PaperTable {
   std::vector<PaperRow> rows;
   std::vector<std::string> notes;
 
-  /// Values with a figure of ours, and all that could have one: not those that the paper lacks too, nor where a method
-  /// is not applicable.
+  /// Values with a measured figure of ours, and all that could have one: not those that are computed, that the paper
+  /// lacks too, or where a method is not applicable.
   [[nodiscard]] std::pair<std::size_t, std::size_t> filled() const;
   /// Whether one of ours, or a part of a mean, is of the experiment of a published figure.
   [[nodiscard]] bool is_measured() const;

@@ -20,13 +20,20 @@ struct RunEntry {
   std::optional<Summary> summary;
 };
 
+/// Requirement R1 as a `requirements.json` has it.
+struct RequirementOne {
+  std::filesystem::path file;
+  std::map<std::string, double> values;
+  std::string differs;  ///< in what it is not the paper's; empty where it is
+};
+
 /// The runs that a report is about, in the order of their paths.
 struct RunSet {
   std::vector<RunEntry> runs;
-  std::vector<std::string> damaged;            ///< what could not be read and why; only with `keep_going`
-  std::vector<std::string> notes;              ///< what else is missing
-  std::map<std::string, double> requirements;  ///< R1 of a `requirements.json`: name and value
-  std::string requirements_differ;             ///< in what they are not the paper's; empty where they are
+  std::vector<std::string> damaged;  ///< what could not be read and why; only with `keep_going`
+  std::vector<std::string> notes;    ///< what else is missing
+  /// Of several measurements the first that is as the paper's; the first where none is.
+  std::optional<RequirementOne> requirement;
 };
 
 /// Levels of folders below those given in which run directories are looked for.
