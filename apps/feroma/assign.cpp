@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "checks.h"
 #include "commands.h"
 #include "config.h"
 #include "feroma/core/error.h"
@@ -209,7 +210,7 @@ void add_assign_command(CLI::App& app) {
   command->add_option("DATA", arguments->data, "Folder of the client's data, with or without labels (docs/data.md)");
   command->add_option("--algorithm", arguments->algorithm, "Which one, where the run has several");
   command->add_option("--few-labels", arguments->few_labels, "Choose by the labels of so many samples per class")
-      ->check(CLI::NonNegativeNumber);
+      ->check(must_be_whole);
   command->add_option("--candidates", arguments->candidates, "Models to choose among, at most")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "checks.h"
 #include "commands.h"
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
@@ -42,31 +43,36 @@ void open_browser(std::string url) {
   static_cast<void>(::waitpid(child, &status, 0));
 }
 
-/// The folders in `folder` that hold a run, in order of their names.
-std::vector<fs::path> runs_in(const fs::path& folder) {
-  std::vector<fs::path> runs;
+/// The folders in `folder` that hold a file, in order of their names.
+std::vector<fs::path> folders_with(const char* file, const fs::path& folder) {
+  std::vector<fs::path> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (fs::exists(entry.path() / "events.jsonl", error)) {
-      runs.push_back(entry.path());
+    if (fs::exists(entry.path() / file, error)) {
+      found.push_back(entry.path());
     }
   }
-  std::sort(runs.begin(), runs.end());
-  return runs;
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
-/// A run may begin later, but not in a folder that holds other runs: whoever names one wants to see one of these.
-void check_folder(const fs::path& folder) {
+/// Whether there is a run. It may begin later, but not in a folder that holds other runs: whoever names one wants to
+/// see one of these.
+bool has_run(const fs::path& folder) {
   require(fs::is_directory(folder), ErrorCode::invalid_config,
           "DIR must be the folder of a run or the state of a server, got \"{}\"", folder.string());
   if (fs::exists(folder / "events.jsonl")) {
-    return;
+    return true;
   }
   const bool is_sweep = fs::is_directory(folder / "cells");
-  const std::vector<fs::path> runs = runs_in(is_sweep ? folder / "cells" : folder);
+  const fs::path within = is_sweep ? folder / "cells" : folder;
+  const std::vector<fs::path> runs = folders_with("events.jsonl", within);
+  require(!runs.empty() || (folders_with("summary.json", within).empty() && !fs::exists(folder / "summary.json")),
+          ErrorCode::invalid_config,
+          "{}: there is no events.jsonl to show; of packed cells there are figures alone, see `feroma report`",
+          folder.string());
   if (!is_sweep && runs.empty()) {
-    log::warning("{} holds no run yet: the page waits until one begins there", folder.string());
-    return;
+    return false;
   }
   std::string names;
   for (std::size_t i = 0; i < std::min(runs.size(), kNamedRuns); ++i) {
@@ -80,9 +86,12 @@ void check_folder(const fs::path& folder) {
 
 void show(const DashboardArguments& arguments) {
   require(has_dashboard(), ErrorCode::unsupported, "this build has no dashboard: {}", why_no_dashboard());
-  check_folder(arguments.page.folder);
+  const bool begun = has_run(arguments.page.folder);
   const std::atomic<bool>& stop = stop_on_interrupt();
   const Dashboard page(arguments.page);
+  if (!begun) {
+    log::warning("{} holds no run yet: the page waits until one begins there", arguments.page.folder.string());
+  }
   fmt::print("{}\n", page.url());
   std::fflush(stdout);
   if (arguments.open && !page.token().empty()) {
@@ -105,6 +114,7 @@ void add_dashboard_command(CLI::App& app) {
   command
       ->add_option("--listen", arguments->page.address,
                    "Address and port; 0 takes a free one. Elsewhere than on loopback a token is needed, and printed")
+      ->check(must_be_address)
       ->capture_default_str();
   command->add_option("--token-file", arguments->page.token_file,
                       "Whoever looks must know its first line, on loopback too");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checks.h"
 #include "commands.h"
 #include "feroma/core/error.h"
 #include "feroma/privacy/accountant.h"
@@ -237,10 +238,10 @@ void add_budget_options(CLI::App& command, PrivacyQuestion& question) {
   const auto add = [&](const char* name, auto& value, const char* about, const char* shown) {
     return command.add_option(name, value, about)->option_text(shown);
   };
-  add("--epsilon", question.epsilon, "For the whole run", "NUMBER [5]")->check(CLI::PositiveNumber);
+  add("--epsilon", question.epsilon, "For the whole run", "NUMBER [5]")->check(must_be_positive);
   add("--delta", question.delta, "For the whole run", "NUMBER [1e-5]")->check(CLI::Range(1e-300, 0.5));
   add("--releases", question.releases, "Profiles that a client may send", "COUNT [20]")->check(CLI::Range(1, 1000000));
-  add("--records", question.records, "Sizes of clients' data", "COUNT ... [300 1000 2000]")->check(CLI::PositiveNumber);
+  add("--records", question.records, "Sizes of clients' data", "COUNT ... [300 1000 2000]")->check(must_be_positive);
   add("--classes", question.classes, "Classes of the data", "COUNT [10]")->check(CLI::Range(1, 100000));
   add("--coordinates", question.coordinates, "Coordinates of a profile", "COUNT [10]")->check(CLI::Range(1, 10000));
   command.add_flag("--replace-one", question.replace_one, "Neighbours have one record exchanged, not one more or less");

@@ -15,6 +15,7 @@
 #include "feroma/core/simd.h"
 #include "feroma/report/console.h"
 #include "feroma/report/summary.h"
+#include "feroma/runtime/run_directory.h"
 #include "interrupt.h"
 #include "progress.h"
 
@@ -69,7 +70,11 @@ void run(const RunArguments& arguments) {
   const Experiment experiment = read_experiment(settings);
   const int threads =
       arguments.threads > 0 ? arguments.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const std::filesystem::path out =
+      arguments.out.empty() ? std::filesystem::path("runs") / std::filesystem::path(arguments.config.file).stem()
+                            : std::filesystem::path(arguments.out);
   if (arguments.dry_run) {
+    check_run_folder(out);
     print_estimate(estimate_run(experiment, threads), experiment.algorithms.size(), threads, arguments.format);
     return;
   }
@@ -79,9 +84,7 @@ void run(const RunArguments& arguments) {
   }
   Progress progress(std::move(labels));
   RunOptions options;
-  options.out = arguments.out.empty()
-                    ? std::filesystem::path("runs") / std::filesystem::path(arguments.config.file).stem()
-                    : std::filesystem::path(arguments.out);
+  options.out = out;
   options.existing =
       arguments.resume ? Existing::resume : (arguments.overwrite ? Existing::overwrite : Existing::refuse);
   options.threads = threads;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "checks.h"
 #include "commands.h"
 #include "config.h"
 #include "feroma/core/error.h"
@@ -167,17 +168,30 @@ void add_server_command(CLI::App& app) {
   add_config_options(*command, arguments->config);
   command->add_option("--state", arguments->state, "Folder of what must not be lost; started again, the server goes on")
       ->capture_default_str();
-  command->add_option("--listen", arguments->listen.address, "Address and port")->capture_default_str();
+  command->add_option("--listen", arguments->listen.address, "Address and port")
+      ->check(must_be_address)
+      ->capture_default_str();
   CLI::Option* certificates =
       command->add_option("--certs", arguments->listen.certificates, "Folder of certificates (feroma cert)");
   command->add_flag("--insecure", arguments->insecure, "No certificates and no encryption: loopback only")
       ->excludes(certificates);
-  command->add_option("--http-address", arguments->listen.http_address,
-                      "Show /metrics and /healthz here, e.g. 127.0.0.1:7480");
-  command->add_option("--flower-address", arguments->flower_address,
-                      "Let clients of the Flower framework in here, e.g. 0.0.0.0:8080 (docs/flower.md)");
-  CLI::Option* dashboard = command->add_option("--dashboard", arguments->dashboard_address,
-                                               "Show the live page here, e.g. 127.0.0.1:7490 (docs/dashboard.md)");
+  command
+      ->add_option("--http-address", arguments->listen.http_address,
+                   "Show /metrics and /healthz here, e.g. 127.0.0.1:7480")
+      ->check(must_be_address);
+  command
+      ->add_option("--flower-address", arguments->flower_address,
+                   "Let clients of the Flower framework in here, e.g. 0.0.0.0:8080 (docs/flower.md)")
+      ->check(must_be_address);
+  const std::string page = DashboardOptions().address;
+  CLI::Option* dashboard =
+      command
+          ->add_option("--dashboard", arguments->dashboard_address,
+                       fmt::format("Show the live page, at {} if no address is given (docs/dashboard.md)", page))
+          ->expected(0, 1)
+          ->default_str(page)
+          ->option_text("[HOST:PORT]")
+          ->check(must_be_address);  // a config behind it would be taken for one
   command
       ->add_option("--dashboard-token-file", arguments->dashboard_token,
                    "Whoever looks must know its first line; elsewhere than on loopback one is made up otherwise")

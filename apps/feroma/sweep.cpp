@@ -1,3 +1,4 @@
+#include "feroma/sweep/folder.h"
 #include "feroma/sweep/sweep.h"
 
 #include <fmt/core.h>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "checks.h"
 #include "commands.h"
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
@@ -194,6 +196,7 @@ void sweep(const SweepArguments& arguments) {
   const Sweep sweep = with_finished_elsewhere(read_sweep(arguments.file, arguments.changes), arguments.folder());
   const std::atomic<bool>& stop = stop_on_interrupt();
   if (arguments.dry_run) {
+    check_sweep_folder(arguments.folder());
     print_forecast(sweep, forecast(sweep, arguments, stop), arguments);
     return;
   }
@@ -234,7 +237,7 @@ void add_sweep_command(CLI::App& app) {
   command->add_option("--seeds", arguments->changes.seeds, "Seeds instead of the file's, e.g. --seeds 42,43")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::NonNegativeNumber);
+      ->check(must_be_whole);
   command
       ->add_option("--algorithms", arguments->changes.algorithms,
                    "Labels instead of the file's, e.g. --algorithms feroma-auto,fedavg; all for every one")

@@ -46,10 +46,12 @@ HostAndPort split(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  require(colon != std::string::npos && parse_port(std::string_view(address).substr(colon + 1)) && !host.empty() &&
-              (bracketed || host.find(':') == std::string::npos),
-          ErrorCode::invalid_config, "an address must be like 127.0.0.1:7443, [::1]:7443 or name:7443, got \"{}\"",
-          address);
+  require(
+      colon != std::string::npos && parse_port(std::string_view(address).substr(colon + 1)) && !host.empty() &&
+          (bracketed || host.find(':') == std::string::npos),
+      ErrorCode::invalid_config,
+      "an address must be HOST:PORT with a port up to 65535, like 127.0.0.1:7443, [::1]:7443 or name:7443, got \"{}\"",
+      address);
   return {bracketed ? host.substr(1, host.size() - 2) : std::move(host), address.substr(colon + 1)};
 }
 

@@ -123,7 +123,7 @@ Json algorithm_json(const Sight& sight, const AlgorithmState& run) {
           {"last", run.rounds.empty() ? Json(nullptr) : point_json(sight, run.rounds.back())},
           {"best", best == nullptr || !tells_accuracy(sight) ? Json(nullptr) : point_json(sight, *best)},
           {"clients", run.clients.size()},
-          {"clients_left_out", run.clients_left_out},
+          {"more_clients", run.has_more_clients},
           {"strategies", strategies},
           {"alarms", alarms},
           {"alarms_so_far", all_alarms},
@@ -185,6 +185,10 @@ std::string run_answer(const Sight& sight) {
   for (const AlgorithmState& run : sight.run.algorithms) {
     algorithms.push_back(algorithm_json(sight, run));
   }
+  std::uint64_t refusals = 0;
+  for (const auto& [client, times] : sight.live.refusals) {
+    refusals += times;
+  }
   const bool begun = sight.read > 0;
   const Json health = Json::parse(sight.live.health, nullptr, /*allow_exceptions=*/false);
   return text_of({{"api", 1},
@@ -214,6 +218,7 @@ std::string run_answer(const Sight& sight) {
                     {"delta_total", number_setting(sight, "privacy.delta_total")},
                     {"noise", setting(sight, "privacy.noise")}}},
                   {"algorithms", algorithms},
+                  {"refusals", sight.live_time > 0 ? Json(refusals) : Json(nullptr)},
                   {"damage", {{"count", sight.run.damage.count}, {"first", sight.run.damage.first}}},
                   {"server", sight.live_time > 0 && health.is_object() ? health : Json(nullptr)}});
 }

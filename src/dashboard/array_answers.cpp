@@ -1,7 +1,9 @@
 #include "dashboard/array_answers.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "dashboard/json.h"
@@ -77,7 +79,8 @@ std::vector<std::uint32_t> ids_in(const Json& event, const char* key) {
   std::vector<std::uint32_t> ids;
   require(event.contains(key) && event[key].is_array(), ErrorCode::invalid_data, "an event names no {}", key);
   for (const Json& id : event[key]) {
-    require(id.is_number_unsigned(), ErrorCode::invalid_data, "{} must hold client ids", key);
+    require(id.is_number_unsigned() && id.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max(),
+            ErrorCode::invalid_data, "{} must hold client ids, got {}", key, id.dump());
     ids.push_back(id.get<std::uint32_t>());
   }
   return ids;
@@ -99,6 +102,14 @@ struct Traits {
   std::unordered_map<std::uint32_t, Json> moved;
 };
 
+/// A field that is nothing but a number.
+template <class T>
+std::optional<T> number_of(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 void read_lines(const Subject& subject, Traits& traits) {
   if (!subject.lines || subject.lines->size > kMostLines) {
     return;
@@ -108,11 +119,14 @@ void read_lines(const Subject& subject, Traits& traits) {
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     const auto fields = detail::split_csv_line(std::string_view(text).substr(begin, end - begin), "clients.csv");
     begin = end + 1;
-    if (fields.size() == 9 && fields[1] == std::to_string(subject.round())) {
-      const auto id = static_cast<std::uint32_t>(std::strtoul(fields[2].c_str(), nullptr, 10));
-      traits.strategy[id] = fields[8];
-      traits.distribution[id] =
-          subject.told && !subject.federation ? Json(std::strtol(fields[3].c_str(), nullptr, 10)) : Json(nullptr);
+    if (fields.size() != 9 || fields[1] != std::to_string(subject.round())) {
+      continue;
+    }
+    const std::optional<std::uint32_t> id = number_of<std::uint32_t>(fields[2]);
+    const std::optional<int> distribution = number_of<int>(fields[3]);
+    if (id && distribution) {  // damage is told where the file is read first
+      traits.strategy[*id] = fields[8];
+      traits.distribution[*id] = subject.told && !subject.federation ? Json(*distribution) : Json(nullptr);
     }
   }
 }

@@ -98,7 +98,7 @@ std::vector<Row> all_rows(const Sight& sight, const AlgorithmState& run, const C
   for (const auto& [client, state] : run.clients) {
     add(client, state);
   }
-  if (run.clients_left_out > 0) {
+  if (run.has_more_clients) {
     return rows;  // a client without a row may be one of those
   }
   for (const auto& [client, seconds] : sight.live.heard) {

@@ -24,6 +24,7 @@
 #include "core/endpoint.h"
 #include "core/http_connection.h"
 #include "core/listener.h"
+#include "dashboard/json.h"
 #include "dashboard/peer_places.h"
 #include "dashboard/run_watch.h"
 #include "dashboard/site.h"
@@ -83,6 +84,7 @@ class Pages final : public httplib::Server {
     set_exception_handler([](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
       log::warning("the dashboard could not answer a request");
       response.status = 500;
+      response.set_content(text_of({{"error", "this could not be answered"}}), "application/json");
     });
   }
 
@@ -135,7 +137,7 @@ class Pages final : public httplib::Server {
     if (!place->has()) {
       response.status = 503;
       response.set_header("Retry-After", "10");
-      response.set_content("too many pages are open\n", "text/plain");
+      response.set_content(text_of({{"error", "too many pages are open"}}), "application/json");
       return;
     }
     const auto seen = std::make_shared<std::uint64_t>(

@@ -64,14 +64,22 @@ ClientState* RunState::client(AlgorithmState& algorithm, std::uint32_t id) {
     return &found->second;
   }
   if (algorithm.clients.size() == kMostClients) {
-    algorithm.clients_left_out += 1;
+    algorithm.has_more_clients = true;
     return nullptr;
   }
   return &algorithm.clients[id];
 }
 
 void RunState::take_client(std::string_view text, const std::string& where, std::uint64_t offset) {
-  if (refused || text == detail::kClientsHeader) {
+  if (offset == 0) {
+    // It is the file's version: with another one columns may mean something else.
+    if (text != detail::kClientsHeader) {
+      foreign_clients_ = true;
+      damage.add(fmt::format("{}: must be \"{}\", so nothing of the file is shown", where, detail::kClientsHeader));
+    }
+    return;
+  }
+  if (refused || foreign_clients_) {
     return;
   }
   try {

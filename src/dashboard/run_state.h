@@ -18,7 +18,7 @@ inline constexpr double kAlarm = 3;
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Rounds of an algorithm that are kept at most; beyond, every other one is forgotten.
 inline constexpr std::size_t kMostRounds = 20000;
-/// Clients of an algorithm that are kept; others only count.
+/// Clients of an algorithm that are kept; of others it is only known that there are some.
 inline constexpr std::size_t kMostClients = 200000;
 
 /// One point of the curves.
@@ -85,9 +85,9 @@ struct AlgorithmState {
   std::vector<Spread> spreads;
   std::uint64_t client_rows = 0;  ///< of clients.csv that were read
   std::unordered_map<std::uint32_t, ClientState> clients;
-  std::size_t clients_left_out = 0;
-  std::map<int, int> drops;   ///< of rounds that are not finished yet
-  std::vector<Place> mixing;  ///< lines of events.jsonl
+  bool has_more_clients = false;  ///< than are kept
+  std::map<int, int> drops;       ///< of rounds that are not finished yet
+  std::vector<Place> mixing;      ///< lines of events.jsonl
   std::vector<Place> profiles;
   std::vector<Place> client_columns;
   std::vector<Place> client_lines;  ///< of clients.csv
@@ -135,6 +135,7 @@ class RunState {
     std::vector<double> accuracies;
   };
   Batch batch_;
+  bool foreign_clients_ = false;  ///< clients.csv is of another version
 };
 
 }  // namespace feroma::dashboard

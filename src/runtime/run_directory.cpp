@@ -126,6 +126,13 @@ std::optional<std::string> foreign_file(const fs::path& folder) {
   return std::nullopt;
 }
 
+void check_run_folder(const fs::path& folder) {
+  if (fs::exists(folder) && !holds_a_run(folder)) {
+    require(fs::is_directory(folder) && !foreign_file(folder), ErrorCode::invalid_config,
+            "--out {}: must be a new or empty folder or an earlier run, and it is none of them", folder.string());
+  }
+}
+
 struct RunDirectory::Lock {
   detail::PosixFile file;
 };
@@ -134,11 +141,8 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
     : path_(std::move(path)) {
   const std::string config = to_toml(experiment.resolved());
   const Json description = describe(experiment, threads);
+  check_run_folder(path_);
   const bool is_run = holds_a_run(path_);
-  if (fs::exists(path_) && !is_run) {
-    require(fs::is_directory(path_) && !foreign_file(path_), ErrorCode::invalid_config,
-            "--out {}: must be a new or empty folder or an earlier run, and it is none of them", path_.string());
-  }
   require(!is_run || existing != Existing::refuse, ErrorCode::invalid_config,
           "--out {}: a run is already there; use --resume to go on with it or --overwrite to replace it",
           path_.string());

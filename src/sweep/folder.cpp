@@ -207,12 +207,16 @@ struct SweepFolder::Lock {
   detail::PosixFile file;
 };
 
-SweepFolder::SweepFolder(fs::path path) : path_(std::move(path)) {
+void check_sweep_folder(const fs::path& out) {
   std::error_code error;
-  const bool is_sweep = fs::is_directory(path_ / "cells", error);
-  require(is_sweep || !fs::exists(path_, error) || (fs::is_directory(path_, error) && fs::is_empty(path_, error)),
+  const bool is_sweep = fs::is_directory(out / "cells", error);
+  require(is_sweep || !fs::exists(out, error) || (fs::is_directory(out, error) && fs::is_empty(out, error)),
           ErrorCode::invalid_config,
-          "--out {}: must be a new or empty folder or that of a sweep, and it is none of them", path_.string());
+          "--out {}: must be a new or empty folder or that of a sweep, and it is none of them", out.string());
+}
+
+SweepFolder::SweepFolder(fs::path path) : path_(std::move(path)) {
+  check_sweep_folder(path_);
   make_writable_folder(path_);
   lock_ = std::make_unique<Lock>(Lock{detail::PosixFile(path_, O_RDONLY | O_DIRECTORY)});
   require(lock_->file.try_lock(), ErrorCode::invalid_config, "--out {}: another sweep is running in this folder",

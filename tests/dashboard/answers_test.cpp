@@ -203,6 +203,7 @@ TEST_F(Answers, ClientsThatAServerKnowsHaveRowsBeforeTheyHaveFinishedARound) {
     EXPECT_EQ(newcomer[key], nullptr) << key;
   }
   EXPECT_EQ(answer["rows"][1]["refused"], 4);
+  EXPECT_EQ(run()["refusals"], 6) << "of all clients";
   EXPECT_EQ(answer["rows"][5]["heard_seconds"], nullptr) << "it was refused and is gone";
 
   EXPECT_EQ(ids(clients({{"size", "4"}, {"page", "1"}})), (std::vector<int>{8, 9}));

@@ -41,7 +41,8 @@ fi
 expect 0 "dashboard: yes" "$feroma" --version
 expect 2 "DIR is required" "$feroma" dashboard
 expect 2 "must be the folder of a run" "$feroma" dashboard "$folder/nowhere"
-expect 2 "an address must be like" "$feroma" dashboard "$folder" --listen nonsense
+expect 2 "--listen: must be HOST:PORT" "$feroma" dashboard "$folder" --listen nonsense
+! grep -qF "the page waits" "$folder/out" || fail "it waits for nothing: $(cat "$folder/out")"
 echo short > "$folder/token"
 echo "a-token-of-twenty-two." > "$folder/good-token"
 expect 2 "must be 16 to 256 letters" "$feroma" dashboard "$folder" --token-file "$folder/token"
@@ -55,6 +56,12 @@ for cell in e d c b a; do
   touch "$folder/sweep/cells/$cell/events.jsonl"
 done
 expect 2 "cells/a, $folder/sweep/cells/b, $folder/sweep/cells/c or 2 more" "$feroma" dashboard "$folder/sweep"
+# What was packed has figures, and nothing to show as it went.
+mkdir -p "$folder/packed/cells/a"
+touch "$folder/packed/cells/a/"{config.toml,manifest.json,summary.json}
+for named in packed packed/cells packed/cells/a; do
+  expect 2 "no events.jsonl to show" "$feroma" dashboard "$folder/$named"
+done
 expect 2 "holds others: name one of them, $folder/sweep/cells/a" "$feroma" dashboard "$folder/sweep/cells"
 
 # started ARGUMENTS...: the address that it prints.
@@ -83,6 +90,11 @@ grep -qF "holds no run yet: the page waits until one begins there" "$folder/log"
 if has_network; then
   taken=${url#http://}
   expect 1 "change --dashboard" "${server[@]}" --check --dashboard "${taken%/}"
+  expect 2 "--dashboard: must be HOST:PORT with a port up to 65535, like 127.0.0.1:7443, got $config" "$feroma" server --dashboard "$config" --insecure --check
+  expect 2 "--dashboard: must be HOST:PORT" "${server[@]}" --dashboard here:99999
+  # Without an address it is the dashboard's own; the port may be taken here.
+  "${server[@]}" --check --dashboard > "$folder/out" 2>&1 < /dev/null || true
+  grep -qF "127.0.0.1:7490" "$folder/out" || fail "--dashboard alone is not at 127.0.0.1:7490: $(cat "$folder/out")"
   expect 0 "127.0.0.1:0 is free" "${server[@]}" --check --dashboard 127.0.0.1:0 --dashboard-token-file "$folder/good-token"
 fi
 ended

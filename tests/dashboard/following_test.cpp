@@ -174,6 +174,41 @@ TEST(RunWatch, ReportsDamageAndShowsTheRest) {
   });
 }
 
+// The header of a CSV file is its version.
+TEST(RunWatch, ClientsOfAnotherVersionAreNotShown) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 3);
+  std::string text = read_text(folder / "clients.csv");
+  const std::string known = "distribution,num_examples";
+  text.replace(text.find(known), known.size(), "num_examples,distribution");
+  write_file_atomically(folder / "clients.csv", text);
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  watch.see([](const Sight& sight) {
+    ASSERT_EQ(sight.run.damage.count, 1U) << "once, not for every line";
+    EXPECT_TRUE(holds(sight.run.damage.first[0], "clients.csv:1: must be \"algorithm,round,client,distribution,num_"));
+    EXPECT_EQ(sight.run.algorithms.at(0).client_rows, 0U);
+    EXPECT_EQ(sight.run.algorithms.at(0).rounds.size(), 2U) << "what the events say is";
+  });
+}
+
+TEST(RunState, SaysThatThereAreMoreClientsThanItKeeps) {
+  RunState state;
+  const auto take = [&state](std::size_t id) {
+    state.take_client(fmt::format("a,1,{},0,5,0.5,40,60,", id), "clients.csv:2", 50);
+  };
+  for (std::size_t id = 0; id < kMostClients; ++id) {
+    take(id);
+  }
+  EXPECT_FALSE(state.algorithms.at(0).has_more_clients);
+  take(kMostClients - 1);  // one that is known
+  EXPECT_FALSE(state.algorithms.at(0).has_more_clients);
+  take(kMostClients);
+  EXPECT_TRUE(state.algorithms.at(0).has_more_clients);
+  EXPECT_EQ(state.algorithms.at(0).clients.size(), kMostClients);
+  EXPECT_EQ(state.algorithms.at(0).client_rows, kMostClients + 2);
+}
+
 TEST(RunWatch, AFileThatCannotBeReadKeepsNothingElseFromBeingShown) {
   const TempFolder folder;
   write_sample(folder.path(), 3, 4);

@@ -283,7 +283,9 @@ TEST_F(Http, ThereAreOnlySoManyStreamsAndOthersAreStillServed) {
     pages.back()->say("GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_TRUE(holds(pages.back()->hear("\ndata:"), "200 OK"));
   }
-  EXPECT_TRUE(holds(get(dashboard.port(), "/api/v1/stream"), "503"));
+  const std::string full = get(dashboard.port(), "/api/v1/stream");
+  EXPECT_TRUE(holds(full, "503"));
+  EXPECT_TRUE(holds(full, R"({"error":"too many pages are open"})"));
   EXPECT_TRUE(holds(get(dashboard.port(), "/api/v1/run"), "200 OK"));
   pages.clear();  // their places are free again once it is noticed
   std::string again;
@@ -311,7 +313,7 @@ TEST_F(Http, ABadAddressOrOneThatIsTakenIsAnError) {
   DashboardOptions bad = options();
   bad.address = "nonsense";
   EXPECT_TRUE(
-      holds(error_of(ErrorCode::invalid_config, [&] { const Dashboard page(bad); }), "an address must be like"));
+      holds(error_of(ErrorCode::invalid_config, [&] { const Dashboard page(bad); }), "an address must be HOST:PORT"));
   const Dashboard first(options());
   bad.address = fmt::format("127.0.0.1:{}", first.port());
   EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { const Dashboard page(bad); }), "in use"));

@@ -289,6 +289,14 @@ TEST_F(CliFiles, InitWritesWhatRunAccepts) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
+TEST_F(CliFiles, DryRunRefusesAPlaceThatCanBeNoRun) {
+  ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
+  const Result refused =
+      feroma_cli("run " + path("study.toml") + " --dry-run --out " + path("study.toml"), Stream::err);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(contains(refused.output, "must be a new or empty folder or an earlier run")) << refused.output;
+}
+
 TEST(CliRun, DryRunCountsOnlyTheSampledOfAHundredThousandClients) {
   const Result result = feroma_cli("run " FEROMA_SOURCE_DIR
                                    "/configs/many-clients.toml --dry-run --format json --set scenario.dataset=fmnist"

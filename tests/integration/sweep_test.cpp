@@ -78,6 +78,23 @@ TEST_F(SweepCli, DryRunRunsNothing) {
   EXPECT_TRUE(contains(half.output, "2 cells, 1 done, 1 to run")) << half.output;
 }
 
+TEST_F(SweepCli, DryRunRefusesWhatTheSweepWould) {
+  std::ofstream(path("out")) << "a file";
+  for (const char* how : {"--dry-run", ""}) {
+    const Result refused = feroma_cli(sweep(how), Stream::err);
+    EXPECT_EQ(refused.exit_code, 2) << how;
+    EXPECT_TRUE(contains(refused.output, "must be a new or empty folder or that of a sweep")) << refused.output;
+  }
+}
+
+TEST_F(SweepCli, SeedsAreWholeNumbers) {
+  for (const char* seeds : {"abc", "1.5", "7,-3"}) {
+    const Result refused = feroma_cli(sweep(fmt::format("--dry-run --seeds {}", seeds)), Stream::err);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_TRUE(contains(refused.output, "--seeds: must be a whole number >= 0, got ")) << refused.output;
+  }
+}
+
 TEST_F(SweepCli, DryRunSaysWhichCellsAreDamaged) {
   feroma_cli(sweep("--seeds 7 --algorithms fedavg"));
   for (const auto& cell : fs::directory_iterator(path("out") + "/cells")) {

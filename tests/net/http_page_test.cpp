@@ -182,7 +182,7 @@ TEST_F(OverHttp, NeedsAHostAndAPortOfItsOwn) {
   for (const std::string address : {"7480", ":7480", "127.0.0.1"}) {
     const std::string error =
         testing::error_of(ErrorCode::invalid_config, [&] { HttpPage another(address, [] { return ServerStatus{}; }); });
-    EXPECT_TRUE(testing::holds(error, "an address must be like"));
+    EXPECT_TRUE(testing::holds(error, "an address must be HOST:PORT"));
   }
   const std::string error = testing::error_of(
       ErrorCode::io, [&] { HttpPage another(fmt::format("127.0.0.1:{}", port()), [] { return ServerStatus{}; }); });

@@ -131,7 +131,7 @@ TEST_F(ServerCheck, ADashboardsAddressThatIsTakenIsNoClash) {
 }
 
 TEST_F(ServerCheck, AnAddressThatIsNone) {
-  EXPECT_TRUE(holds(problem(check_server(plan(), {"7443", certs_}), "port"), "an address must be like"));
+  EXPECT_TRUE(holds(problem(check_server(plan(), {"7443", certs_}), "port"), "an address must be HOST:PORT"));
   EXPECT_TRUE(holds(advice(check_server(plan(), {"7443", certs_})), "give an address of this machine and a port"));
 }
 

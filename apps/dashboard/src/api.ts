@@ -28,7 +28,7 @@ export interface Algorithm {
   last: Point | null;
   best: Point | null;
   clients: number;
-  clients_left_out: number;
+  more_clients: boolean; // than have rows
   strategies: Record<string, number>;
   alarms: number;
   alarms_so_far: number;
@@ -41,6 +41,11 @@ export interface Algorithm {
   profiles: Range[];
   epsilon: { known: number; most: number; bins: number[] } | null;
   result: Record<string, number | string | null | Record<string, number | null>> | null;
+}
+
+/** Whether an algorithm had no meaning in this run and was passed over. */
+export function isLeftOut(algorithm: Algorithm): boolean {
+  return typeof algorithm.result?.not_applicable === "string";
 }
 
 export interface Health {
@@ -86,6 +91,7 @@ export interface Run {
     noise: string;
   };
   algorithms: Algorithm[];
+  refusals?: number | null; // what a running server refused of clients
   damage: { count: number; first: string[] };
   server: Health | null;
 }

@@ -197,6 +197,7 @@ export function clientsView(): View {
       (answer.matching === 0
         ? `0 of ${count(answer.of)} clients`
         : `${count(first + 1)} to ${count(first + answer.rows.length)} of ${count(answer.matching)}${answer.matching < answer.of ? ` (of ${count(answer.of)})` : ""} clients`) +
+        (run?.algorithms.find((a) => a.label === selected)?.more_clients ? "; others have no rows" : "") +
         (run?.server ? `, ${count(answer.connected)} connected` : ""),
     );
     previous.disabled = answer.page === 0;

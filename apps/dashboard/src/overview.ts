@@ -1,5 +1,5 @@
 // Rounds, accuracy over them, and results.
-import { type Algorithm, type History, type Run, ask, latest } from "./api";
+import { type Algorithm, type History, type Run, ask, isLeftOut, latest } from "./api";
 import { colour, shape } from "./charts";
 import { curves } from "./curves";
 import { duration, h, percent, renew } from "./dom";
@@ -33,12 +33,14 @@ function progressTable(): { element: HTMLElement; draw: (run: Run) => void } {
           "tr",
           { "data-key": a.label },
           h("th", { scope: "row" }, swatch, a.label),
-          h(
-            "td",
-            {},
-            h("progress", { max: planned || 1, value: a.rounds, "aria-label": `${a.label}: rounds` }),
-            ` ${a.rounds}/${planned}`,
-          ),
+          isLeftOut(a)
+            ? h("td", { class: "quiet" }, "not applicable")
+            : h(
+                "td",
+                {},
+                h("progress", { max: planned || 1, value: a.rounds, "aria-label": `${a.label}: rounds` }),
+                ` ${a.rounds}/${planned}`,
+              ),
           h("td", {}, percent(a.last?.accuracy_after)),
           h("td", {}, duration(a.seconds_per_round)),
         );

@@ -1,5 +1,5 @@
 // The run in a few numbers.
-import type { Run } from "./api";
+import { type Run, isLeftOut } from "./api";
 import { bytes, count, duration, h, none, percent, setText } from "./dom";
 
 function tile(name: string): { element: HTMLElement; set: (value: string, note?: string) => void } {
@@ -44,8 +44,8 @@ export function tiles(): { element: HTMLElement; draw: (run: Run) => void } {
   };
   const draw = (now: Run) => {
     const done = now.algorithms.reduce((sum, a) => sum + a.rounds, 0);
-    const planned = (now.planned.rounds ?? 0) * Math.max(now.planned.algorithms, now.algorithms.length);
-    const several = Math.max(now.planned.algorithms, now.algorithms.length);
+    const several = Math.max(now.planned.algorithms, now.algorithms.length) - now.algorithms.filter(isLeftOut).length;
+    const planned = (now.planned.rounds ?? 0) * several;
     tiles.rounds.set(planned ? `${count(done)} / ${count(Math.max(planned, done))}` : count(done),
                      several > 1 ? `over ${several} algorithms` : "");
     const left = timeLeft(now);
@@ -58,13 +58,18 @@ export function tiles(): { element: HTMLElement; draw: (run: Run) => void } {
     tiles.accuracy.set(percent(best?.best?.accuracy_after), best ? `${best.label}, round ${best.best?.round}` :
       now.privacy.accuracy_told ? "" : "clients keep it to themselves");
     const seen = Math.max(0, ...now.algorithms.map((a) => a.clients));
-    tiles.clients.set(count(seen), now.planned.clients && now.planned.clients > seen ? `of ${count(now.planned.clients)}` : "");
+    const more = now.algorithms.some((a) => a.more_clients);
+    tiles.clients.set(more ? `> ${count(seen)}` : count(seen), now.planned.clients && now.planned.clients > seen ? `of ${count(now.planned.clients)}` : "");
     const alarms = now.algorithms.reduce((sum, a) => sum + a.alarms, 0);
     const drops = now.algorithms.reduce((sum, a) => sum + a.drops, 0);
     const before = now.algorithms.reduce((sum, a) => sum + a.alarms_so_far, 0);
     tiles.alarms.set(`${count(alarms)} now`, `${count(before)} so far`);
-    const refused = Object.values(now.server?.refused ?? {}).reduce((sum, n) => sum + n, 0);
-    tiles.refusals.set(count(drops + refused), refused ? `${count(drops)} in rounds, ${count(refused)} at the door` : "dropped out or refused");
+    const away = Object.values(now.server?.refused ?? {}).reduce((sum, n) => sum + n, 0);
+    const refused = now.refusals ?? 0;
+    tiles.refusals.set(
+      count(drops + refused + away),
+      now.server ? `${count(drops)} dropped out, ${count(refused)} refused, ${count(away)} at the door` : "dropped out",
+    );
     tiles.traffic.set(
       bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up + a.bytes_down, 0)),
       `${bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up, 0))} up`,

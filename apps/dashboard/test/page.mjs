@@ -386,6 +386,9 @@ await withBrowser(async (browser, folder) => {
   whole.end();
   await results.page.locator(".state.finished", { hasText: "finished" }).waitFor();
   await left.getByText("done", { exact: true }).waitFor();
+  // What was passed over had no rounds to play.
+  await results.page.locator(".tile", { hasText: "Rounds" }).getByText("10 / 10", { exact: true }).waitFor();
+  await results.page.locator("table.progress").getByRole("row", { name: /^ifca not applicable/ }).waitFor();
   await results.page.getByRole("heading", { name: "Results on test clients, percent" }).waitFor();
   const reached = results.page.getByRole("region", { name: "Results" });
   assert.match(await reached.getByRole("row", { name: /^feroma-auto/ }).innerText(), /feroma-auto\s+86\.5\s+4\.5\s+77\.5\s+88\.5\s+95\.0\s+61 s/);

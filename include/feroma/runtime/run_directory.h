@@ -29,6 +29,9 @@ struct RunTimes {
 /// The name of something in a folder that no run writes; absent where there is nothing of the kind.
 [[nodiscard]] std::optional<std::string> foreign_file(const std::filesystem::path& folder);
 
+/// Refuses a place that can be no run directory: a file, or a folder with something else in it.
+void check_run_folder(const std::filesystem::path& folder);
+
 /**
  * Takes possession of a run directory and writes `config.toml` and `manifest.json`. An existing run is refused,
  * resumed (same config, engine, SIMD target and version only) or removed; a folder that is no run is never removed. The

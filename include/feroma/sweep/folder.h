@@ -63,6 +63,9 @@ struct SweepList {
 /// The lists of all sweeps that used the folder, by name. A damaged one is left out with a warning.
 [[nodiscard]] std::vector<SweepList> read_sweep_lists(const std::filesystem::path& out);
 
+/// Refuses a place that can be no sweep's folder: a file, or a folder with something else in it.
+void check_sweep_folder(const std::filesystem::path& out);
+
 /**
  * Takes possession of a sweep's folder: `cells/` with a run directory for each cell and a note for each that failed,
  * `sweeps/` with the list of every sweep that was run in it. The lock is held as long as the object lives; a second
