@@ -13,6 +13,7 @@ foreach(document dashboard data federation files flower operations operations-re
         robustness scenarios sweeps)
   install(FILES ${PROJECT_SOURCE_DIR}/docs/${document}.md DESTINATION share/doc/feroma ${operator})
 endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/pictures ${PROJECT_SOURCE_DIR}/docs/decisions DESTINATION share/doc/feroma ${operator})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/feroma RENAME copyright ${operator})
 
 set(CPACK_GENERATOR DEB)
