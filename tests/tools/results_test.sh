@@ -25,7 +25,8 @@ cmp "$scratch/again.tar.gz" "$scratch/once-more.tar.gz" || die "the same cells m
 cmp <(gzip -dc docs/results/cells.tar.gz) <(gzip -dc "$scratch/again.tar.gz") || die "what was unpacked is packed otherwise"
 
 # A cell that was stopped on its way is not packed: it could not go on without its checkpoint.
-one=$(ls "$scratch/kept/cells" | head -n 1)
+cells=("$scratch"/kept/cells/*)
+one=${cells[0]##*/}
 tar -tzf "$scratch/again.tar.gz" > "$scratch/listing"
 grep -q "$one" "$scratch/listing" || die "cell $one is not packed"
 sed -i 's/"ended": ".*"/"ended": null/' "$scratch/kept/cells/$one/manifest.json"
