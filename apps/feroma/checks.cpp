@@ -2,21 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string_view>
+
+#include "feroma/core/number.h"
 
 namespace feroma::cli {
 namespace {
-
-template <class T>
-std::optional<T> number_of(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 std::string refusal(bool good, std::string_view rule, const std::string& given) {
   return good ? "" : fmt::format("must be {}, got {}", rule, given);
@@ -27,16 +20,16 @@ std::string refusal(bool good, std::string_view rule, const std::string& given) 
 std::string must_be_address(const std::string& given) {
   const std::size_t colon = given.rfind(':');
   const bool good = colon != std::string::npos && colon > 0 &&
-                    number_of<std::uint16_t>(std::string_view(given).substr(colon + 1)).has_value();
+                    parse_number<std::uint16_t>(std::string_view(given).substr(colon + 1)).has_value();
   return refusal(good, "HOST:PORT with a port up to 65535, like 127.0.0.1:7443", given);
 }
 
 std::string must_be_whole(const std::string& given) {
-  return refusal(number_of<std::int64_t>(given).value_or(-1) >= 0, "a whole number >= 0", given);
+  return refusal(parse_number<std::int64_t>(given).value_or(-1) >= 0, "a whole number >= 0", given);
 }
 
 std::string must_be_positive(const std::string& given) {
-  const double value = number_of<double>(given).value_or(0);
+  const double value = parse_number<double>(given).value_or(0);
   return refusal(value > 0 && std::isfinite(value), "a number > 0", given);
 }
 

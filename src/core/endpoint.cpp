@@ -2,8 +2,9 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
 #include <string>
+
+#include "feroma/core/number.h"
 
 namespace feroma::net {
 
@@ -22,12 +23,10 @@ bool is_host_and_port(std::string_view address) {
   }
   const std::string_view host = address.substr(0, colon);
   const std::string_view digits = address.substr(colon + 1);
-  int port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const int port = parse_number<int>(digits).value_or(0);
   const bool in_brackets = host.front() == '[' && host.back() == ']';
   constexpr int kLastPort = 65535;
-  return error == std::errc() && end == digits.data() + digits.size() && port > 0 && port <= kLastPort &&
-         (in_brackets || host.find_first_of(":/[]") == std::string_view::npos);
+  return port > 0 && port <= kLastPort && (in_brackets || host.find_first_of(":/[]") == std::string_view::npos);
 }
 
 }  // namespace feroma::net

@@ -9,12 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <set>
 
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 
 namespace feroma::net {
 namespace {
@@ -36,19 +36,13 @@ struct HostAndPort {
   std::string port;
 };
 
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(port) : std::nullopt;
-}
-
 HostAndPort split(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   require(
-      colon != std::string::npos && parse_port(std::string_view(address).substr(colon + 1)) && !host.empty() &&
-          (bracketed || host.find(':') == std::string::npos),
+      colon != std::string::npos && parse_number<std::uint16_t>(std::string_view(address).substr(colon + 1)) &&
+          !host.empty() && (bracketed || host.find(':') == std::string::npos),
       ErrorCode::invalid_config,
       "an address must be HOST:PORT with a port up to 65535, like 127.0.0.1:7443, [::1]:7443 or name:7443, got \"{}\"",
       address);
@@ -137,7 +131,7 @@ std::optional<PeerAddress> parse_peer(std::string_view text) {
   if ((!four && !text.starts_with("ipv6:")) || colon <= 4) {
     return std::nullopt;
   }
-  const std::optional<std::uint16_t> port = parse_port(text.substr(colon + 1));
+  const std::optional<std::uint16_t> port = parse_number<std::uint16_t>(text.substr(colon + 1));
   std::string host(text.substr(5, colon - 5));
   for (const std::string_view bracket : {"%5B", "%5D", "[", "]"}) {
     const std::size_t found = host.find(bracket);

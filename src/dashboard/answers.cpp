@@ -1,12 +1,12 @@
 #include "dashboard/answers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "dashboard/json.h"
 #include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 #include "report/record_json.h"
 
 namespace feroma::dashboard {
@@ -27,9 +27,8 @@ std::string setting(const Sight& sight, const std::string& key) {
 
 Json number_setting(const Sight& sight, const std::string& key) {
   const std::string text = setting(sight, key);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? number(value) : Json(nullptr);
+  const auto value = parse_number<double>(text);
+  return value ? number(*value) : Json(nullptr);
 }
 
 bool is_guarded(const Sight& sight) {
@@ -153,13 +152,11 @@ int number_in(const Query& query, const std::string& key, int first, int last, i
   if (found == query.end()) {
     return otherwise;
   }
-  const std::string& text = found->second;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < first || value > last) {
+  const auto value = parse_number<int>(found->second);
+  if (!value || *value < first || *value > last) {
     throw BadRequest(fmt::format("{} must be a whole number in {}..{}", key, first, last));
   }
-  return value;
+  return *value;
 }
 
 const AlgorithmState& algorithm_of(const Sight& sight, const Query& query) {

@@ -1,7 +1,6 @@
 #include "dashboard/array_answers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <unordered_map>
@@ -9,6 +8,7 @@
 #include "dashboard/json.h"
 #include "dashboard/matrix_file.h"
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 #include "report/csv.h"
 
 namespace feroma::dashboard {
@@ -102,14 +102,6 @@ struct Traits {
   std::unordered_map<std::uint32_t, Json> moved;
 };
 
-/// A field that is nothing but a number.
-template <class T>
-std::optional<T> number_of(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 void read_lines(const Subject& subject, Traits& traits) {
   if (!subject.lines || subject.lines->size > kMostLines) {
     return;
@@ -122,8 +114,8 @@ void read_lines(const Subject& subject, Traits& traits) {
     if (fields.size() != 9 || fields[1] != std::to_string(subject.round())) {
       continue;
     }
-    const std::optional<std::uint32_t> id = number_of<std::uint32_t>(fields[2]);
-    const std::optional<int> distribution = number_of<int>(fields[3]);
+    const std::optional<std::uint32_t> id = parse_number<std::uint32_t>(fields[2]);
+    const std::optional<int> distribution = parse_number<int>(fields[3]);
     if (id && distribution) {  // damage is told where the file is read first
       traits.strategy[*id] = fields[8];
       traits.distribution[*id] = subject.told && !subject.federation ? Json(*distribution) : Json(nullptr);

@@ -1,10 +1,10 @@
 #include "dashboard/run_state.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 #include "report/csv.h"
 
 namespace feroma::dashboard {
@@ -15,11 +15,9 @@ constexpr std::size_t kShownDamage = 20;
 
 template <class T>
 T number_of(std::string_view text, const std::string& where) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size(), ErrorCode::invalid_data,
-          "{}: must be a number, got \"{}\"", where, text);
-  return value;
+  const auto value = parse_number<T>(text);
+  require(value.has_value(), ErrorCode::invalid_data, "{}: must be a number, got \"{}\"", where, text);
+  return *value;
 }
 
 /// The value below which a share of the sorted values lies.

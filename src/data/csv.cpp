@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <span>
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/core/number.h"
 #include "feroma/core/options.h"
 
 namespace feroma {
@@ -114,12 +114,6 @@ std::string list_of(std::span<const std::string> columns) {
                      columns.size() > named ? fmt::format(" and {} more", columns.size() - named) : "");
 }
 
-template <class T>
-bool parse_whole(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 }  // namespace
 
 std::string_view CsvTable::cell(std::size_t row, std::size_t column) const {
@@ -142,19 +136,18 @@ std::size_t CsvTable::column(std::string_view column) const {
 }
 
 double CsvTable::number(std::size_t row, std::size_t column) const {
-  double value = 0;
-  require(parse_whole(cell(row, column), value) && std::isfinite(value), ErrorCode::invalid_data,
+  const auto value = parse_number<double>(cell(row, column));
+  require(value && std::isfinite(*value), ErrorCode::invalid_data,
           "[csv] {}:{}: column \"{}\" must be a finite number, got \"{}\"", name_, line(row), columns_[column],
           cell(row, column));
-  return value;
+  return *value;
 }
 
 std::int64_t CsvTable::integer(std::size_t row, std::size_t column) const {
-  std::int64_t value = 0;
-  require(parse_whole(cell(row, column), value), ErrorCode::invalid_data,
-          "[csv] {}:{}: column \"{}\" must be a whole number, got \"{}\"", name_, line(row), columns_[column],
-          cell(row, column));
-  return value;
+  const auto value = parse_number<std::int64_t>(cell(row, column));
+  require(value.has_value(), ErrorCode::invalid_data, "[csv] {}:{}: column \"{}\" must be a whole number, got \"{}\"",
+          name_, line(row), columns_[column], cell(row, column));
+  return *value;
 }
 
 CsvTable parse_csv(std::string_view text, const std::string& name, std::size_t max_rows) {

@@ -1,13 +1,13 @@
 #include "feroma/net/client_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <set>
 #include <span>
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/core/number.h"
 
 namespace feroma {
 namespace {
@@ -60,12 +60,8 @@ bool is_fingerprint(std::string_view word) {
 }
 
 std::optional<ClientId> parse_id(std::string_view word) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) {
-    return std::nullopt;
-  }
-  return ClientId{value};
+  const auto value = parse_number<std::uint32_t>(word);
+  return value ? std::optional(ClientId{*value}) : std::nullopt;
 }
 
 /// `where` is file and line, as errors name them.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 
 namespace feroma::net {
 namespace {
@@ -121,12 +122,7 @@ std::optional<std::int64_t> integer_in(const Scalars& scalars, const std::string
     return static_cast<std::int64_t>(scalar->large());
   }
   if (scalar->has_text()) {
-    const std::string& text = scalar->text();
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size()) {
-      return value;
-    }
+    return parse_number<std::int64_t>(scalar->text());
   }
   return std::nullopt;
 }

@@ -4,10 +4,10 @@
 #include <zlib.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 
 namespace feroma {
 namespace {
@@ -35,11 +35,9 @@ class Fields {
   template <class T>
   T number() {
     const std::string_view field = next();
-    T value{};
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    require(error == std::errc{} && end == field.data() + field.size(), ErrorCode::invalid_data,
-            "{}: expected a number, got \"{}\"", where_, field);
-    return value;
+    const auto value = parse_number<T>(field);
+    require(value.has_value(), ErrorCode::invalid_data, "{}: expected a number, got \"{}\"", where_, field);
+    return *value;
   }
   double cost() {
     const auto value = number<double>();

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <set>
 #include <string_view>
 #include <tuple>
 
+#include "feroma/core/number.h"
 #include "report/file_stem.h"
 
 namespace feroma {
@@ -196,10 +196,8 @@ FactPlace place_of(const std::string& key, const std::string& value) {
   if (key == "level" && level != kLevels.end()) {
     return {key, static_cast<double>(level - kLevels.begin()), ""};
   }
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool whole = error == std::errc() && end == value.data() + value.size();
-  return {key, whole ? number : 0, whole ? "" : value};
+  const auto number = parse_number<double>(value);
+  return {key, number.value_or(0), number ? "" : value};
 }
 
 std::vector<FactPlace> sort_key(const ResultGroup& group) {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 
 namespace feroma::detail {
 namespace {
@@ -122,16 +122,10 @@ std::string_view our_shift(std::string_view theirs) {
   return shift->ours;
 }
 
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 bool same_value(const SettingValue& setting, const std::string& wanted) {
   const std::string text = plain_text(setting);
-  const std::optional<double> a = number(text);
-  const std::optional<double> b = number(wanted);
+  const std::optional<double> a = parse_number<double>(text);
+  const std::optional<double> b = parse_number<double>(wanted);
   return a && b ? std::abs(*a - *b) < 1e-9 : text == wanted;
 }
 
@@ -140,7 +134,7 @@ std::string number_after(std::string_view variant, std::string_view start) {
   std::string_view text = variant.substr(start.size());
   const bool percent = text.ends_with('%');
   text.remove_suffix(percent ? 1U : 0U);
-  const std::optional<double> value = number(text);
+  const std::optional<double> value = parse_number<double>(text);
   require(value.has_value(), ErrorCode::invalid_data, "[report] variant \"{}\" must end in a number", variant);
   return fmt::format("{}", percent ? *value / 100 : *value);
 }
@@ -151,7 +145,7 @@ Condition exactly(std::string key, std::string_view value) {
 
 /// The weight below which the paper drops a client: one over how many there are.
 std::string paper_threshold(const std::string& clients) {
-  return fmt::format("{}", 1 / number(clients).value_or(kSameScale));
+  return fmt::format("{}", 1 / parse_number<double>(clients).value_or(kSameScale));
 }
 
 /// What a variant asks of the run and of the algorithm.
@@ -218,7 +212,7 @@ Pick pick_for(const PublishedFigure& figure, std::string_view shift) {
 
 /// How training data are made and given to the model.
 void add_data(const PublishedFigure& figure, const std::string& clients, PaperCell& cell) {
-  const bool same = number(clients).value_or(kSameScale) <= kSameScale;
+  const bool same = parse_number<double>(clients).value_or(kSameScale) <= kSameScale;
   cell.run.push_back(same ? Condition{kScaleRule, "none", Condition::Rule::differs} : Condition{kScaleRule, "paper"});
   if (std::find(kLeNetData.begin(), kLeNetData.end(), figure.dataset) != kLeNetData.end()) {
     cell.run.push_back({"training.model", "lenet5"});

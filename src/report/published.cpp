@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 #include "report/assets.h"
 #include "report/csv.h"
 
@@ -15,11 +15,9 @@ namespace {
 constexpr std::string_view kHeader = "table,dataset,shift,level,drift,clients,method,variant,metric,mean,std";
 
 double number(const std::string& text, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size(), ErrorCode::invalid_data,
-          "{} must be a number, got \"{}\"", where, text);
-  return value;
+  const auto value = parse_number<double>(text);
+  require(value.has_value(), ErrorCode::invalid_data, "{} must be a number, got \"{}\"", where, text);
+  return *value;
 }
 
 PublishedFigure figure_of(std::vector<std::string> fields, const std::string& where) {

@@ -1,7 +1,6 @@
 #include "feroma/report/run_data.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
+#include "feroma/core/number.h"
 #include "feroma/report/schema.h"
 #include "report/csv.h"
 #include "report/record_json.h"
@@ -96,11 +96,9 @@ void read_events(const std::filesystem::path& folder, RunData& run) {
 
 template <class T>
 T number_of(const std::string& text, const std::string& where) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size(), ErrorCode::invalid_data,
-          "{}: must be a number, got \"{}\"", where, text);
-  return value;
+  const auto value = parse_number<T>(text);
+  require(value.has_value(), ErrorCode::invalid_data, "{}: must be a number, got \"{}\"", where, text);
+  return *value;
 }
 
 ClientRecord client_of(const std::vector<std::string>& fields, const std::string& where) {

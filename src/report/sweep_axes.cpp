@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "feroma/core/number.h"
 #include "report/paper_map.h"
 #include "report/run_keys.h"
 
@@ -72,9 +72,7 @@ std::optional<double> published_place(const SweepAxis& axis, const PublishedFigu
   if (text.starts_with("epsilon=")) {
     text.remove_prefix(8);
   }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  return parse_number<double>(text);
 }
 
 /// Whether a run would fill the figure's cell in a table, if it stood at the figure's place on the axis.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <sstream>
 #include <variant>
 
 #include "feroma/core/error.h"
+#include "feroma/core/number.h"
 
 namespace feroma {
 namespace {
@@ -23,12 +23,10 @@ std::set<ClientId> read_clients(const std::string& text, Refuse refuse) {
   std::set<ClientId> clients;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
-    std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size()) {
-      refuse(word);
+    if (const auto number = parse_number<std::uint32_t>(word)) {
+      clients.insert(ClientId{*number});
     } else {
-      clients.insert(ClientId{number});
+      refuse(word);
     }
   }
   return clients;
