@@ -1,4 +1,3 @@
-#include "feroma/sweep/folder.h"
 #include "feroma/sweep/sweep.h"
 
 #include <fmt/core.h>
@@ -14,6 +13,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
 #include "feroma/core/options.h"
+#include "feroma/sweep/folder.h"
 #include "interrupt.h"
 #include "log_output.h"
 #include "progress.h"

@@ -68,14 +68,6 @@ const Json& member(const Json& event, const char* key, bool (Json::*is)() const 
 
 double number_or_unknown(const Json& json) { return json.is_number() ? json.get<double>() : kUnknown; }
 
-/// Round 0 is the time before the first one.
-int round_of(const Json& event, const std::string& where) {
-  const auto round = member(event, "round", &Json::is_number_integer, where).get<std::int64_t>();
-  require(round >= 0 && round <= std::numeric_limits<int>::max(), ErrorCode::invalid_data,
-          "{}: round must be in 0..2^31-1, got {}", where, round);
-  return static_cast<int>(round);
-}
-
 std::uint32_t id_of(const Json& json, const std::string& where) {
   require(json.is_number_unsigned() && json.get<std::uint64_t>() <= 0xffffffffU, ErrorCode::invalid_data,
           "{}: must be a client's id, got {}", where, json.dump());
@@ -122,7 +114,9 @@ class EventReader {
     return state_.algorithm(label);
   }
 
-  void remember(std::vector<Place>& places) { places.push_back({round_of(event_, where_), offset_, size_}); }
+  void remember(std::vector<Place>& places) {
+    places.push_back({detail::round_number(event_, where_), offset_, size_});
+  }
 
   void started() {
     try {
@@ -167,7 +161,7 @@ class EventReader {
 
   void dropped() {
     AlgorithmState& run = owner();
-    const int round = round_of(event_, where_);
+    const int round = detail::round_number(event_, where_);
     run.drops[round] += 1;
     if (ClientState* client = state_.client(run, id_of(member(event_, "client", &Json::is_number, where_), where_))) {
       client->drops += 1;
@@ -178,7 +172,7 @@ class EventReader {
 
   void clients() {
     AlgorithmState& run = owner();
-    const int round = round_of(event_, where_);
+    const int round = detail::round_number(event_, where_);
     const Json& ids = member(event_, "client", &Json::is_array, where_);
     const Json none = Json::array();
     const auto column = [&](const char* key) -> const Json& {

@@ -254,7 +254,7 @@ class Check {
       allowed += !entry.revoked && fits ? 1 : 0;
       if (!entry.revoked && !fits) {
         add(CheckVerdict::warning, "clients",
-            "where it is to train, certify it with a free number below scenario.clients",
+            "where it is to train, certify it under another name, with a free number below scenario.clients",
             "{} has id {}, so it may ask for a model but not train: ids of those who do are below scenario.clients, {}",
             entry.name, to_index(entry.id), clients());
       }

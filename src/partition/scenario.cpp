@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kMaxBank = 10'000;
 constexpr int kMaxDrifts = 100'000;
+/// Reports and the live page have a place for every round.
+constexpr int kMaxRounds = 1'000'000;
 /// A client costs some bytes for its sequence of distributions, whether or not it ever takes part.
 constexpr int kMaxClients = 1'000'000;
 
@@ -202,6 +204,9 @@ void ScenarioOptions::check(int classes, std::size_t train_samples, std::size_t 
     check_skew(*this, classes, problems);
   }
   check_sequence(*this, problems);
+  if (rounds > kMaxRounds) {
+    problems.add("scenario.rounds must be <= {}, got {}", kMaxRounds, rounds);
+  }
   if (drifts > rounds) {
     problems.add("scenario.drifts must be <= scenario.rounds ({}), got {}", rounds, drifts);
   } else if (drifts > kMaxDrifts) {

@@ -17,8 +17,9 @@ namespace feroma::detail {
 /// Refuses a file whose `schema` is newer than `known`; one without it is older than the field and fine.
 void check_schema(const nlohmann::ordered_json& json, int known, const std::string& where);
 
-/// Whoever draws rounds has a place for each: a damaged number must not ask for all memory.
-inline constexpr int kMostRounds = 1'000'000;
+/// Whoever draws rounds has a place for each: a damaged number must not ask for all memory. A scenario has a tenth of
+/// it at most, and methods add a few.
+inline constexpr int kMostRounds = 10'000'000;
 
 /// The `round` of an event, in 0..kMostRounds.
 [[nodiscard]] int round_number(const nlohmann::ordered_json& json, const std::string& where);

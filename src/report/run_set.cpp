@@ -52,26 +52,29 @@ RunEntry read_run(const fs::path& folder) {
   return run;
 }
 
-/// Other requirements have no table.
+/// Other requirements have no table. A key that earlier versions did not write leaves open whether it is the paper's.
 RequirementOne read_requirement(const fs::path& file) {
   const Json json = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
   const Json::json_pointer place("/requirements/R1");
-  require(json.is_object() && json.contains("quick") && json["quick"].is_boolean() && json.contains(place) &&
-              json[place].contains("dataset") && json[place]["dataset"].is_string() &&
-              json[place].contains("results") && json[place]["results"].is_object(),
+  const Json one = json.is_object() && json.contains(place) ? json[place] : Json();
+  const Json quick = json.is_object() ? json.value("quick", Json()) : Json();
+  const Json dataset = one.is_object() ? one.value("dataset", Json()) : Json();
+  require(one.is_object() && one.contains("results") && one["results"].is_object() &&
+              (quick.is_null() || quick.is_boolean()) && (dataset.is_null() || dataset.is_string()),
           ErrorCode::invalid_data, "{}: must be what `feroma bench --requirements --format json` prints",
           file.string());
   RequirementOne read{file, {}, {}};
-  for (const auto& [name, result] : json[place]["results"].items()) {
+  for (const auto& [name, result] : one["results"].items()) {
     require(result.is_object() && result.contains("value") && result["value"].is_number(), ErrorCode::invalid_data,
             "{}: R1 {} must have a number `value`", file.string(), name);
     read.values[name] = result["value"].get<double>();
   }
-  const auto dataset = json[place]["dataset"].get<std::string>();
-  if (json["quick"].get<bool>()) {
+  if (quick.is_null() || dataset.is_null()) {
+    read.differs = "of an earlier version, which does not say what it measured";
+  } else if (quick.get<bool>()) {
     read.differs = "a quick measurement";
   } else if (dataset != "mnist") {  // as the published ones are
-    read.differs = "of " + dataset;
+    read.differs = fmt::format("of {}", dataset.get<std::string>());
   }
   return read;
 }
@@ -110,6 +113,14 @@ class Finder {
     }
   }
 
+  /// Once all was looked at: which measurements do not count.
+  void tell_left_out() const {
+    for (const fs::path& file : left_out_) {
+      set_.notes.push_back(
+          fmt::format("{}: left out, R1 is read from {}", file.string(), set_.requirement->file.string()));
+    }
+  }
+
   /// What was met so far, readable or not.
   [[nodiscard]] std::size_t found() const { return found_; }
 
@@ -133,8 +144,7 @@ class Finder {
     if (read.differs.empty() && !set_.requirement->differs.empty()) {
       std::swap(read, *set_.requirement);
     }
-    set_.notes.push_back(
-        fmt::format("{}: left out, R1 is read from {}", read.file.string(), set_.requirement->file.string()));
+    left_out_.push_back(read.file);
   }
 
   template <class Action>
@@ -155,6 +165,7 @@ class Finder {
   detail::SweepCells* only_;
   std::size_t found_ = 0;
   std::set<fs::path> seen_;
+  std::vector<fs::path> left_out_;  ///< measurements of R1
 };
 
 bool separates(const std::string& key) {
@@ -364,8 +375,10 @@ RunSet find_runs(std::span<const fs::path> folders, bool keep_going, const std::
     const std::size_t before = finder.found();
     finder.look(folder, kRunDepth);
     require(finder.found() > before, ErrorCode::invalid_config,
-            "{}: holds no run (two of config.toml, manifest.json and summary.json), at most {} folders deep", folder.string(), kRunDepth);
+            "{}: holds no run (two of config.toml, manifest.json and summary.json), at most {} folders deep",
+            folder.string(), kRunDepth);
   }
+  finder.tell_left_out();
   if (!sweep.empty()) {
     cells.require_known();
     if (const auto [taken, all] = cells.counts(); taken < all) {

@@ -42,10 +42,10 @@ expect 0 "dashboard: yes" "$feroma" --version
 expect 2 "DIR is required" "$feroma" dashboard
 expect 2 "must be the folder of a run" "$feroma" dashboard "$folder/nowhere"
 expect 2 "--listen: must be HOST:PORT" "$feroma" dashboard "$folder" --listen nonsense
-! grep -qF "the page waits" "$folder/out" || fail "it waits for nothing: $(cat "$folder/out")"
 echo short > "$folder/token"
 echo "a-token-of-twenty-two." > "$folder/good-token"
 expect 2 "must be 16 to 256 letters" "$feroma" dashboard "$folder" --token-file "$folder/token"
+! grep -qF "the page waits" "$folder/out" || fail "there is no page to wait: $(cat "$folder/out")"
 expect 1 "none: cannot open" "$feroma" dashboard "$folder" --token-file "$folder/none"
 
 # A folder with runs in it is not one of them.

@@ -87,6 +87,7 @@ TEST_F(ServerCheck, TooFewClientsOnTheList) {
 TEST_F(ServerCheck, AClientWhoseIdIsTooHigh) {
   static_cast<void>(issue_client(certs_, "late-comer"));
   EXPECT_TRUE(holds(warning(check(plan()), "clients"), "late-comer has id 3, so it may ask for a model but not train"));
+  EXPECT_TRUE(holds(advice(check(plan())), "certify it under another name, with a free number below scenario.clients"));
 }
 
 TEST_F(ServerCheck, ClientsOfFlowerNeedNotBeOnTheList) {

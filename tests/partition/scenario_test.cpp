@@ -58,6 +58,12 @@ TEST(ScenarioCheck, MoreStagesThanRoundsAreRefused) {
   EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.drifts = 20; }), Messages{});
 }
 
+TEST(ScenarioCheck, MoreRoundsThanCanBeShownAreRefused) {
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.rounds = 1'000'001; }),
+            Messages{"scenario.rounds must be <= 1000000, got 1000001"});
+  EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.rounds = 1'000'000; }), Messages{});
+}
+
 TEST(ScenarioCheck, MoreClientsThanSamplesAreRefused) {
   EXPECT_EQ(problems_of([](ScenarioOptions& o) { o.clients = 10001; }),
             Messages{"scenario.clients must be <= 10000 so that each has a training and a test sample, got 10001"});

@@ -139,9 +139,15 @@ TEST(RunSet, ReadsRequirementOneOfABench) {
   const TempFolder folder;
   write_file_atomically(folder / "requirements.json", requirement(false, "mnist", 0.5));
   EXPECT_EQ(runs_in(folder.path()).requirement->values.at("gap_w2_low_max"), 0.5);
-  for (const char* text : {"{}", R"({"quick":false,"requirements":{"R1":{"results":{"gap_w2_low_max":{"value":1}}}}})",
-                           R"({"requirements":{"R1":{"dataset":"mnist","results":{}}}})",
-                           R"({"quick":"no","requirements":{"R1":{"dataset":"mnist","results":{}}}})"}) {
+  for (const char* text :
+       {R"({"quick":false,"requirements":{"R1":{"results":{}}}})", R"({"requirements":{"R1":{"results":{}}}})",
+        R"({"requirements":{"R1":{"dataset":"mnist","results":{}}}})"}) {
+    write_file_atomically(folder / "requirements.json", std::string_view(text));
+    EXPECT_TRUE(holds(runs_in(folder.path()).requirement->differs, "of an earlier version"));
+  }
+  for (const char* text : {"{}", "[]", R"({"requirements":{"R1":[]}})", R"({"requirements":{"R1":{"results":7}}})",
+                           R"({"quick":"no","requirements":{"R1":{"dataset":"mnist","results":{}}}})",
+                           R"({"quick":false,"requirements":{"R1":{"dataset":7,"results":{}}}})"}) {
     write_file_atomically(folder / "requirements.json", std::string_view(text));
     expect_error(ErrorCode::invalid_data, "requirements.json", [&] { return runs_in(folder.path()); });
   }
@@ -154,14 +160,18 @@ TEST(RunSet, OfSeveralMeasurementsOneCountsAndTheOthersAreNamed) {
     write_file_atomically(folder / name / "requirements.json", text);
   };
   write("a", requirement(true, "mnist", 1));
-  write("b", requirement(false, "mnist", 2));
-  write("c", requirement(false, "mnist", 3));
+  write("b", requirement(true, "mnist", 1));
+  write("c", requirement(false, "mnist", 2));
+  write("d", requirement(false, "mnist", 3));
   const RunSet set = runs_in(folder.path());
   EXPECT_EQ(set.requirement->values.at("gap_w2_low_max"), 2) << "the first that is as the paper's";
   EXPECT_EQ(set.requirement->differs, "");
-  ASSERT_EQ(set.notes.size(), 2U);
-  EXPECT_TRUE(holds(set.notes[0], "a/requirements.json: left out, R1 is read from"));
-  EXPECT_TRUE(holds(set.notes[1], "c/requirements.json: left out"));
+  ASSERT_EQ(set.notes.size(), 3U);
+  for (const auto& [note, name] : {std::pair{0, "b"}, std::pair{1, "a"}, std::pair{2, "d"}}) {
+    EXPECT_EQ(set.notes[static_cast<std::size_t>(note)],
+              fmt::format("{}: left out, R1 is read from {}", (folder / name / "requirements.json").string(),
+                          (folder / "c/requirements.json").string()));
+  }
 }
 
 TEST(RunSet, ResultsOfAnotherConfigAreRefused) {

@@ -66,9 +66,10 @@ export function tiles(): { element: HTMLElement; draw: (run: Run) => void } {
     tiles.alarms.set(`${count(alarms)} now`, `${count(before)} so far`);
     const away = Object.values(now.server?.refused ?? {}).reduce((sum, n) => sum + n, 0);
     const refused = now.refusals ?? 0;
+    // Not their sum: who sent what was refused may have dropped out for it.
     tiles.refusals.set(
-      count(drops + refused + away),
-      now.server ? `${count(drops)} dropped out, ${count(refused)} refused, ${count(away)} at the door` : "dropped out",
+      count(drops + away),
+      now.server ? `${count(drops)} in rounds, ${count(away)} at the door; ${count(refused)} messages refused` : "dropped out",
     );
     tiles.traffic.set(
       bytes(now.algorithms.reduce((sum, a) => sum + a.bytes_up + a.bytes_down, 0)),

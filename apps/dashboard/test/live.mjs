@@ -108,6 +108,7 @@ await withBrowser(async (browser, folder) => {
   await page.locator(".state.finished").waitFor();
   await openView(page, "Overview");
   await page.getByRole("row", { name: new RegExp(`fedavg.*${rounds}/${rounds}.* %`) }).first().waitFor();
+  await page.locator(".tile", { hasText: "Refusals" }).getByText(/^0 in rounds, \d+ at the door; \d+ messages refused$/).waitFor();
   assert.match(server.output(), new RegExp(`round ${rounds}/${rounds}: 2 clients, 0 dropped, accuracy [0-9.]+ -> [0-9.]+, `));
   await Promise.all(clients.map((client) => client.ended));
   await expectClients(page, open);
