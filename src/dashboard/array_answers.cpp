@@ -163,6 +163,15 @@ std::optional<MatrixFile> readable_matrix(const std::filesystem::path& file) {
   }
 }
 
+/// The profile in a row; none where it is damaged.
+std::optional<std::vector<float>> readable_profile(const MatrixFile& matrix, std::size_t row) {
+  try {
+    return matrix.read(row, 1);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 double shortened(double value) { return std::round(value * kShownDigits) / kShownDigits; }
 
 }  // namespace
@@ -180,7 +189,7 @@ std::string mixing_answer(const RunWatch& watch, const Query& query) {
   const Blocks blocks = in_blocks(matrix, cells);
   Json weights = Json::array();
   for (const double weight : blocks.values) {
-    weights.push_back(std::isfinite(weight) ? Json(shortened(weight)) : Json(nullptr));
+    weights.push_back(shortened(weight));
   }
   return text_of({{"algorithm", subject.label},
                   {"round", subject.round()},
@@ -204,8 +213,9 @@ Plane ProfileMap::plane_of(const std::string& key, const std::filesystem::path& 
       continue;
     }
     for (const std::size_t row : spread_over(matrix->rows(), kFittedRows)) {
-      const std::vector<float> values = matrix->read(row, 1);
-      points.insert(points.end(), values.begin(), values.end());
+      if (const auto values = readable_profile(*matrix, row)) {
+        points.insert(points.end(), values->begin(), values->end());
+      }
     }
   }
   fitted_ = Fitted{key, fit_plane(points, cols)};
@@ -238,7 +248,7 @@ std::string ProfileMap::answer(const RunWatch& watch, const Query& query) {
     const auto matrix = readable_matrix(subject.file("profiles", place.round));
     const std::vector<std::uint32_t> ids = ids_in(event_at(subject, place), "receivers");
     const bool whole = matrix && ids.size() == matrix->rows() && matrix->cols() == cols;
-    // An old round that cannot be read leaves a gap in the trails; the one that was asked for must be there.
+    // What cannot be read of an old round leaves a gap in the trails; the one that was asked for must be whole.
     require(whole || at < subject.chosen, ErrorCode::invalid_data, "profiles of round {}: must be of {} clients",
             place.round, ids.size());
     std::unordered_map<std::uint32_t, std::size_t> row_of;
@@ -252,7 +262,14 @@ std::string ProfileMap::answer(const RunWatch& watch, const Query& query) {
         client["path"].push_back(nullptr);
         continue;
       }
-      const std::array<double, 2> at_place = plane.place(matrix->read(row->second, 1));
+      const auto values = readable_profile(*matrix, row->second);
+      require(values || at < subject.chosen, ErrorCode::invalid_data,
+              "profiles of round {}: that of client {} cannot be read", place.round, row->first);
+      if (!values) {
+        client["path"].push_back(nullptr);
+        continue;
+      }
+      const std::array<double, 2> at_place = plane.place(*values);
       client["path"].push_back(Json::array({shortened(at_place[0]), shortened(at_place[1])}));
     }
   }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "dashboard/tailed_file.h"
 #include "feroma/core/error.h"
+#include "feroma/report/mixing.h"
 
 namespace feroma::dashboard {
 namespace {
@@ -62,6 +64,8 @@ std::vector<float> MatrixFile::read(std::size_t first, std::size_t count) const 
   const std::string bytes = read_piece(path_, head_ + first * cols_ * sizeof(float), values.size() * sizeof(float));
   require(bytes.size() == values.size() * sizeof(float), ErrorCode::invalid_data, "{}: ended early", path_.string());
   std::memcpy(values.data(), bytes.data(), bytes.size());
+  require(std::none_of(values.begin(), values.end(), [](float value) { return std::isinf(value); }),
+          ErrorCode::invalid_data, "{}: must hold no infinity", path_.string());
   return values;
 }
 
@@ -80,8 +84,10 @@ Blocks in_blocks(const MatrixFile& matrix, std::size_t cells) {
       const std::size_t block = (first + r) / blocks.block_rows;
       const std::size_t height = std::min(blocks.block_rows, matrix.rows() - block * blocks.block_rows);
       for (std::size_t c = 0; c < matrix.cols(); ++c) {
-        blocks.values[block * blocks.cols + c / blocks.block_cols] +=
-            static_cast<double>(rows[r * matrix.cols() + c]) / static_cast<double>(height);
+        const double weight = rows[r * matrix.cols() + c];
+        require(is_mixing_weight(weight), ErrorCode::invalid_data, "{}: must hold weights in 0..1, got {}",
+                matrix.path().string(), weight);
+        blocks.values[block * blocks.cols + c / blocks.block_cols] += weight / static_cast<double>(height);
       }
     }
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "feroma/core/error.h"
-#include "feroma/core/number.h"
+#include "report/client_line.h"
 #include "report/csv.h"
 
 namespace feroma::dashboard {
@@ -12,13 +12,6 @@ namespace {
 
 /// What is damaged is shown up to here; the rest is counted.
 constexpr std::size_t kShownDamage = 20;
-
-template <class T>
-T number_of(std::string_view text, const std::string& where) {
-  const auto value = parse_number<T>(text);
-  require(value.has_value(), ErrorCode::invalid_data, "{}: must be a number, got \"{}\"", where, text);
-  return *value;
-}
 
 /// The value below which a share of the sorted values lies.
 double quantile(const std::vector<double>& sorted, double share) {
@@ -81,31 +74,20 @@ void RunState::take_client(std::string_view text, const std::string& where, std:
     return;
   }
   try {
-    const std::vector<std::string> fields = detail::split_csv_line(text, where);
-    require(fields.size() == 9, ErrorCode::invalid_data, "{}: must have 9 columns, got {}", where, fields.size());
-    const int round = number_of<int>(fields[1], where);
-    AlgorithmState& owner = algorithm(fields[0]);
-    if (owner.client_lines.empty() || batch_.label != fields[0] || batch_.round != round) {
+    const auto [label, round, seen] = detail::parse_client_line(text, where);
+    AlgorithmState& owner = algorithm(label);
+    if (owner.client_lines.empty() || batch_.label != label || batch_.round != round) {
       settle();
-      batch_ = {fields[0], round, {}};
+      batch_ = {label, round, {}};
       owner.client_lines.push_back({round, offset, 0});
     }
     Place& lines = owner.client_lines.back();
     lines.size = static_cast<std::size_t>(offset - lines.offset) + text.size() + 1;
-    ClientState seen;
-    seen.num_examples = number_of<std::int64_t>(fields[4], where);
-    seen.loss = number_of<double>(fields[5], where);
-    seen.accuracy_before = number_of<double>(fields[6], where);
-    seen.accuracy_after = number_of<double>(fields[7], where);
-    require(!std::isinf(seen.accuracy_after), ErrorCode::invalid_data, "{}: accuracy_after must be finite or nan",
-            where);
     if (!std::isnan(seen.accuracy_after)) {
       batch_.accuracies.push_back(seen.accuracy_after);  // others did not tell theirs
     }
     owner.client_rows += 1;
-    const auto id = number_of<std::uint32_t>(fields[2], where);
-    seen.distribution = number_of<int>(fields[3], where);
-    if (ClientState* kept = client(owner, id)) {
+    if (ClientState* kept = client(owner, seen.client)) {
       kept->rounds += 1;
       kept->last_round = std::max(kept->last_round, round);
       kept->distribution = seen.distribution;
@@ -113,7 +95,7 @@ void RunState::take_client(std::string_view text, const std::string& where, std:
       kept->loss = seen.loss;
       kept->accuracy_before = seen.accuracy_before;
       kept->accuracy_after = seen.accuracy_after;
-      kept->strategy = fields[8];
+      kept->strategy = seen.strategy;
     }
   } catch (const Error& error) {
     damage.add(error.what());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/posix_file.h"
@@ -149,6 +150,20 @@ void RunWatch::ask_writer() {
     sight_.stopped = stopped;
     sight_.version += 1;
     changed_.notify_all();
+  }
+  if ((finished || stopped) && sight_.read == sight_.size) {
+    look_for_missing();
+  }
+}
+
+void RunWatch::look_for_missing() {
+  std::error_code ignored;
+  if (sight_.stopped && std::filesystem::exists(sight_.folder / "summary.json", ignored)) {
+    complain("the end", "events.jsonl: has no run_finished, though summary.json is there: its last lines are lost");
+  }
+  const auto& all = sight_.run.algorithms;
+  if (clients_.size() == 0 && std::any_of(all.begin(), all.end(), [](const auto& a) { return a.last_round > 0; })) {
+    complain("clients", "clients.csv: must have lines for the rounds of events.jsonl, and is missing or empty");
   }
 }
 

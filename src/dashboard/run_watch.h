@@ -59,6 +59,8 @@ class RunWatch {
   [[nodiscard]] TailedFile::Seen read_piece_of(TailedFile& file, Take take);
   void ask_live();
   void ask_writer();
+  /// What should be there once nobody writes any more. Needs the lock.
+  void look_for_missing();
   /// Why something that was tried failed is shown among the damage, once. Needs the lock.
   void complain(const std::string& tried, const std::string& why);
 

@@ -131,6 +131,8 @@ std::optional<ProfileMap> profile_map(const AlgorithmRun& algorithm) {
       continue;
     }
     const std::vector<double> values = array.to_doubles();
+    require(std::none_of(values.begin(), values.end(), [](double value) { return std::isinf(value); }),
+            ErrorCode::invalid_data, "{}: must hold no infinity", array.name);
     for (std::size_t r = 0; r < count; r += step) {
       const auto row = values.begin() + static_cast<std::ptrdiff_t>(r * width);
       rows.insert(rows.end(), row, row + static_cast<std::ptrdiff_t>(width));

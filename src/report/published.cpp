@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "feroma/core/error.h"
@@ -16,7 +17,8 @@ constexpr std::string_view kHeader = "table,dataset,shift,level,drift,clients,me
 
 double number(const std::string& text, const std::string& where) {
   const auto value = parse_number<double>(text);
-  require(value.has_value(), ErrorCode::invalid_data, "{} must be a number, got \"{}\"", where, text);
+  require(value && std::isfinite(*value), ErrorCode::invalid_data, "{} must be a finite number, got \"{}\"", where,
+          text);
   return *value;
 }
 
@@ -34,8 +36,11 @@ PublishedFigure figure_of(std::vector<std::string> fields, const std::string& wh
     *texts[i] = std::move(fields[i]);
   }
   figure.mean = number(fields[9], where + ": mean");
+  require(figure.metric != "accuracy" || (figure.mean >= 0 && figure.mean <= 100), ErrorCode::invalid_data,
+          "{}: mean of accuracy must be in 0..100, got {}", where, figure.mean);
   if (!fields[10].empty()) {
     figure.std = number(fields[10], where + ": std");
+    require(*figure.std >= 0, ErrorCode::invalid_data, "{}: std must be >= 0, got {}", where, *figure.std);
   }
   return figure;
 }

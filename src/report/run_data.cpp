@@ -9,8 +9,8 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
-#include "feroma/core/number.h"
 #include "feroma/report/schema.h"
+#include "report/client_line.h"
 #include "report/csv.h"
 #include "report/record_json.h"
 
@@ -75,7 +75,9 @@ void add_profile_rows(const Json& event, const std::string& where, RunData& run)
   algorithm_of(run.algorithms, label).profile_rows[round] = ids_of(event, "receivers", where);
 }
 
-void read_events(const std::filesystem::path& folder, RunData& run) {
+/// Whether they tell of the run's end.
+bool read_events(const std::filesystem::path& folder, RunData& run) {
+  bool ended = false;
   const std::string text = read_text(folder / "events.jsonl");
   for (const Line& line : complete_lines(text, (folder / "events.jsonl").string())) {
     const Json event = Json::parse(line.text, nullptr, /*allow_exceptions=*/false);
@@ -90,30 +92,14 @@ void read_events(const std::filesystem::path& folder, RunData& run) {
       add_profile_rows(event, line.where, run);
     } else if (event["event"] == "run_started") {
       detail::check_schema(event, kEventsSchema, line.where);
+    } else if (event["event"] == "run_finished") {
+      ended = true;
     }
   }
+  return ended;
 }
 
-template <class T>
-T number_of(const std::string& text, const std::string& where) {
-  const auto value = parse_number<T>(text);
-  require(value.has_value(), ErrorCode::invalid_data, "{}: must be a number, got \"{}\"", where, text);
-  return *value;
-}
-
-ClientRecord client_of(const std::vector<std::string>& fields, const std::string& where) {
-  ClientRecord client;
-  client.client = number_of<std::uint32_t>(fields[2], where);
-  client.distribution = number_of<int>(fields[3], where);
-  client.num_examples = number_of<std::int64_t>(fields[4], where);
-  client.loss = number_of<double>(fields[5], where);
-  client.accuracy_before = number_of<double>(fields[6], where);
-  client.accuracy_after = number_of<double>(fields[7], where);
-  client.strategy = fields[8];
-  return client;
-}
-
-/// Hangs every line of clients.csv under its round.
+/// Hangs every line of clients.csv under its round. Where a run is not finished, lines may be ahead of the events.
 void read_clients(const std::filesystem::path& folder, RunData& run) {
   const std::string text = read_text(folder / "clients.csv");
   std::map<std::pair<std::string, int>, RoundRecord*> rounds;
@@ -126,12 +112,12 @@ void read_clients(const std::filesystem::path& folder, RunData& run) {
   require(!lines.empty() && lines.front().text == detail::kClientsHeader, ErrorCode::invalid_data,
           "{}: must start with the line \"{}\"", (folder / "clients.csv").string(), detail::kClientsHeader);
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    const std::vector<std::string> fields = detail::split_csv_line(lines[i].text, lines[i].where);
-    require(fields.size() == 9, ErrorCode::invalid_data, "{}: must have 9 columns, got {}", lines[i].where,
-            fields.size());
-    const auto round = rounds.find({fields[0], number_of<int>(fields[1], lines[i].where)});
+    detail::ClientLine line = detail::parse_client_line(lines[i].text, lines[i].where);
+    const auto round = rounds.find({line.algorithm, line.round});
+    require(round != rounds.end() || !run.summary, ErrorCode::invalid_data,
+            "{}: round {} of {} must be one of events.jsonl, and is not", lines[i].where, line.round, line.algorithm);
     if (round != rounds.end()) {
-      round->second->clients.push_back(client_of(fields, lines[i].where));
+      round->second->clients.push_back(std::move(line.client));
     }
   }
 }
@@ -152,13 +138,16 @@ RunData load_run(const std::filesystem::path& folder) {
   }
   run.config_text = read_text(folder / "config.toml");
   run.config = parse_settings(run.config_text, (folder / "config.toml").string());
-  read_events(folder, run);
+  if (std::filesystem::exists(folder / "summary.json")) {
+    run.summary = read_summary(folder / "summary.json");
+  }
+  const bool ended = read_events(folder, run);
+  require(ended || !run.summary, ErrorCode::invalid_data,
+          "{}: must end with the run, as summary.json is there, and has no run_finished",
+          (folder / "events.jsonl").string());
   read_clients(folder, run);
   for (AlgorithmRun& algorithm : run.algorithms) {
     algorithm.folder = folder;
-  }
-  if (std::filesystem::exists(folder / "summary.json")) {
-    run.summary = read_summary(folder / "summary.json");
   }
   return run;
 }
@@ -169,7 +158,10 @@ std::vector<double> read_mixing(const MixingFile& mixing) {
                                            static_cast<std::int64_t>(mixing.sources.size())};
   require(array.shape == expected, ErrorCode::invalid_data, "{}: must be {} receivers x {} sources", array.name,
           expected[0], expected[1]);
-  return array.to_doubles();
+  std::vector<double> weights = array.to_doubles();
+  const auto wrong = std::find_if_not(weights.begin(), weights.end(), is_mixing_weight);
+  require(wrong == weights.end(), ErrorCode::invalid_data, "{}: must hold weights in 0..1, got {}", array.name, *wrong);
+  return weights;
 }
 
 }  // namespace feroma

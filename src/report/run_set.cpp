@@ -33,11 +33,13 @@ void check_results(const RunEntry& run, const Summary& summary) {
     }
   }
   const auto seed = run.config.find("scenario.seed");
+  require(seed != run.config.end(), ErrorCode::invalid_data,
+          "{}: must say scenario.seed, as the config of every run does", (run.folder / "config.toml").string());
   const std::string file = (run.folder / "summary.json").string();
   for (const ResultRecord& result : summary.results) {
     require(labels.empty() || labels.contains(result.label), ErrorCode::invalid_data,
             "{}: label {} must be one of config.toml", file, result.label);
-    require(seed == run.config.end() || seed->second.value == SettingValue(result.seed), ErrorCode::invalid_data,
+    require(seed->second.value == SettingValue(result.seed), ErrorCode::invalid_data,
             "{}: seed of {} must be config.toml's {}, got {}", file, result.label, to_string(seed->second.value),
             result.seed);
   }

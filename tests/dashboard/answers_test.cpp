@@ -357,6 +357,36 @@ TEST_F(Answers, AMixingFileOfAnotherShapeOrNoneIsAnError) {
   EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { static_cast<void>(mixing_answer(*watch_, {})); }), "cannot open"));
 }
 
+TEST_F(Answers, WhatIsNoWeightIsAnError) {
+  read(3, 4);
+  const std::array<std::int64_t, 2> shape{4, 4};
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), kInfinity, 1e30F, -0.5F}) {
+    std::vector<float> values(16, 0.25F);
+    values[5] = wrong;
+    write_file_atomically(folder_ / "mixing/feroma-auto-3.npy", npy_bytes(values, shape));
+    EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(mixing_answer(*watch_, {})); }),
+                      "feroma-auto-3.npy: must hold "))
+        << wrong;
+  }
+}
+
+TEST_F(Answers, AnInfiniteProfileIsAGapInATrailAndAnErrorAtItsEnd) {
+  read(4, 6);
+  std::vector<float> values(18, 1);
+  values[3] = std::numeric_limits<float>::infinity();  // of client 1
+  write_file_atomically(folder_ / "profiles/feroma-auto-3.npy", npy_bytes(values, std::array<std::int64_t, 2>{6, 3}));
+  ProfileMap map;
+  const json answer = json::parse(map.answer(*watch_, {{"round", "4"}}));
+  EXPECT_EQ(answer["clients"][1]["path"][1], nullptr);
+  EXPECT_NE(answer["clients"][0]["path"][1], nullptr);
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data,
+                             [&] {
+                               static_cast<void>(map.answer(*watch_, {{"round", "3"}}));
+                             }),
+                    "profiles of round 3: that of client 1 cannot be read"));
+}
+
 TEST_F(Answers, ProfilesLieOnAPlaneWithTrails) {
   read(4, 6);
   ProfileMap map;

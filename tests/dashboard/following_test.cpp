@@ -288,6 +288,20 @@ TEST(RunWatch, ARunThatNobodyHoldsAnyMoreIsStopped) {
   EXPECT_EQ(state(), "finished");
 }
 
+TEST(RunWatch, WhatAFinishedRunHasLostIsDamage) {
+  const TempFolder folder;
+  write_sample(folder.path(), 2, 3);
+  write_file_atomically(folder / "summary.json", std::string_view("{}"));
+  std::filesystem::remove(folder / "clients.csv");
+  let_age(folder);
+  const RunWatch watch(folder.path(), {});
+  ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.damage.count == 2; }));
+  watch.see([](const Sight& sight) {
+    EXPECT_TRUE(holds(sight.run.damage.first[0], "events.jsonl: has no run_finished, though summary.json is there"));
+    EXPECT_TRUE(holds(sight.run.damage.first[1], "clients.csv: must have lines for the rounds of events.jsonl"));
+  });
+}
+
 TEST(RunWatch, AServerHoldsItsJournal) {
   const TempFolder folder;
   write_sample(folder.path(), 2, 3);
@@ -336,8 +350,11 @@ TEST(RunState, WhatNoWriterWroteIsDamageAndEndsNothing) {
   RunState state;
   state.take_client(",0,1,0,1,1,1,1,", "clients.csv:2", 50);  // what a state begins with
   EXPECT_EQ(state.algorithms.at(0).client_lines.size(), 1U);
-  state.take_client("a,1,1,0,1,1,1,inf,", "clients.csv:3", 70);
-  EXPECT_EQ(state.damage.count, 1U);
+  for (const char* line : {"a,1,1,0,1,1,1,inf,", "a,1,1,0,1,1,1,1e308,", "a,1,1,0,1,1,-1,1,", "a,1,1,0,-1,1,1,1,"}) {
+    state.damage = {};
+    state.take_client(line, "clients.csv:3", 70);
+    EXPECT_EQ(state.damage.count, 1U) << line;
+  }
   state.settle();
   const std::string deep = R"({"event":"run_started","config":{"a":)" + std::string(200'000, '[') +
                            std::string(200'000, ']') + R"(,"b":"[[[[[[[[[[[[[[[[[[\"[["}})";

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "feroma/core/files.h"
+#include "feroma/core/npy.h"
 #include "src/report/axis.h"
 #include "src/report/bar_chart.h"
 #include "src/report/chart_style.h"
@@ -26,6 +28,7 @@ namespace feroma {
 namespace {
 
 using testing::count;
+using testing::error_of;
 using testing::holds;
 using testing::run_with_profiles;
 using testing::runs_in;
@@ -136,6 +139,18 @@ TEST(ProfileMap, ARoundThatNamesTheClientsOfItsRowsIsBelieved) {
   rows.pop_back();
   EXPECT_EQ(detail::profile_map(algorithm)->points.size(), 40U)
       << "nine names for ten rows: nobody knows whose they are";
+}
+
+TEST(ProfileMap, AnInfinityIsDamage) {
+  const TempFolder folder;
+  const RunData run = run_with_profiles(folder);
+  NpyArray array = read_npy(run.algorithms[0].folder / "profiles/feroma-auto-8.npy");
+  std::vector<double> values = array.to_doubles();
+  std::vector<float> broken(values.begin(), values.end());
+  broken[3] = std::numeric_limits<float>::infinity();
+  write_file_atomically(array.name, npy_bytes(broken, array.shape));
+  EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { (void)detail::profile_map(run.algorithms[0]); }),
+                    "feroma-auto-8.npy: must hold no infinity"));
 }
 
 TEST(ProfileMap, OfManyClientsShowsSome) {

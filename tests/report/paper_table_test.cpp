@@ -44,8 +44,16 @@ TEST(Published, DamageIsAnErrorThatNamesTheLine) {
   expect_error(ErrorCode::invalid_data, "x.csv: holds no figures", [&] { return parse_published(head, "x.csv"); });
   expect_error(ErrorCode::invalid_data, "x.csv:2: must have 11 columns, got 2",
                [&] { return parse_published(head + "a,b\n", "x.csv"); });
-  expect_error(ErrorCode::invalid_data, "x.csv:2: mean must be a number, got \"much\"",
+  expect_error(ErrorCode::invalid_data, "x.csv:2: mean must be a finite number, got \"much\"",
                [&] { return parse_published(head + "t,,,,,,m,,accuracy,much,\n", "x.csv"); });
+  for (const char* figure : {"accuracy,nan,", "accuracy,1,inf", "seconds,inf,"}) {
+    expect_error(ErrorCode::invalid_data, "must be a finite number",
+                 [&] { return parse_published(fmt::format("{}t,,,,,,m,,{}\n", head, figure), "x.csv"); });
+  }
+  expect_error(ErrorCode::invalid_data, "x.csv:2: mean of accuracy must be in 0..100, got 999",
+               [&] { return parse_published(head + "t,,,,,,m,,accuracy,999,\n", "x.csv"); });
+  expect_error(ErrorCode::invalid_data, "x.csv:2: std must be >= 0, got -1",
+               [&] { return parse_published(head + "t,,,,,,m,,accuracy,9,-1\n", "x.csv"); });
 }
 
 TEST(PaperTable, PutsOursBesideThePublishedFigureOfTheSameCell) {

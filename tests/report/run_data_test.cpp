@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
+#include "report/csv.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
 #include "tests/report/sample_run.h"
@@ -26,6 +29,14 @@ std::string refusal(const std::string& name, const std::string& from, const std:
   text.replace(at, from.size(), to);
   write_file_atomically(folder / "run" / name, text);
   return error_of(ErrorCode::invalid_data, [&] { (void)load_run(folder / "run"); });
+}
+
+std::string read_first_client_line() {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  const std::string text = read_text(folder / "clients.csv");
+  const std::size_t begin = text.find('\n') + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 TEST(RunData, TellsWhatTheFilesHold) {
@@ -96,6 +107,38 @@ TEST(RunData, DamageNamesFileAndLine) {
       holds(refusal("clients.csv", "feroma-auto,1,0,", "feroma-auto,1,"), "clients.csv:2: must have 9 columns"));
 }
 
+TEST(RunData, ClientsHaveFiguresThatAClientCanHave) {
+  const std::string first = read_first_client_line();
+  const auto with = [&first](std::size_t column, const std::string& value) {
+    std::vector<std::string> fields = detail::split_csv_line(first, "");
+    fields.at(column) = value;
+    std::string line = fields[0];
+    for (std::size_t i = 1; i < fields.size(); ++i) {
+      line += "," + fields[i];
+    }
+    return refusal("clients.csv", first, line);
+  };
+  for (const char* accuracy : {"1e308", "-1", "100.5", "inf"}) {
+    EXPECT_TRUE(holds(with(7, accuracy), "clients.csv:2: accuracy_after must be in 0..100, or nan")) << accuracy;
+    EXPECT_TRUE(holds(with(6, accuracy), "clients.csv:2: accuracy_before must be in 0..100, or nan")) << accuracy;
+  }
+  EXPECT_TRUE(holds(with(4, "-1"), "clients.csv:2: num_examples must be >= 0"));
+  EXPECT_TRUE(holds(with(1, "-1"), "clients.csv:2: round must be in 0.."));
+  EXPECT_TRUE(holds(with(1, "99"), "clients.csv:2: round 99 of feroma-auto must be one of events.jsonl, and is not"));
+}
+
+TEST(RunData, AFinishedRunHasItsLastEvent) {
+  const TempFolder folder;
+  for (const std::size_t kept : {0U, 1000U}) {
+    testing::write_sample_run(folder / "run", {});
+    const std::string text = read_text(folder / "run/events.jsonl");
+    write_file_atomically(folder / "run/events.jsonl", text.substr(0, text.rfind('\n', kept) + 1));
+    EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { (void)load_run(folder / "run"); }),
+                      "events.jsonl: must end with the run, as summary.json is there"));
+    std::filesystem::remove_all(folder / "run");
+  }
+}
+
 TEST(RunData, AMixingEventCannotNameAFileElsewhere) {
   EXPECT_TRUE(holds(refusal("events.jsonl", "\"event\":\"mixing\",\"algorithm\":\"feroma-auto\"",
                             "\"event\":\"mixing\",\"algorithm\":\"../x\""),
@@ -123,6 +166,21 @@ TEST(RunData, MixingMustHaveTheShapeOfItsEvent) {
                         npy_bytes(std::vector<float>(9), std::vector<std::int64_t>{3, 3}));
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { (void)read_mixing(run.algorithms[0].mixing[0]); }),
                     "must be 10 receivers x 10 sources"));
+}
+
+TEST(RunData, MixingHoldsWeights) {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  const RunData run = load_run(folder.path());
+  for (const float wrong :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -0.01F, 1.01F}) {
+    std::vector<float> weights(100, 0.1F);
+    weights[7] = wrong;
+    write_file_atomically(folder / "mixing/feroma-auto-4.npy", npy_bytes(weights, std::vector<std::int64_t>{10, 10}));
+    EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { (void)read_mixing(run.algorithms[0].mixing[0]); }),
+                      "feroma-auto-4.npy: must hold weights in 0..1"))
+        << wrong;
+  }
 }
 
 TEST(RunData, AFolderWithoutARunIsAnIoError) {

@@ -129,6 +129,17 @@ TEST(RunSet, ARunThatHasLostItsConfigIsNotPassedOver) {
   EXPECT_EQ(runs_in(folder.path(), /*keep_going=*/true).damaged.size(), 1U);
 }
 
+TEST(RunSet, AConfigThatIsNotOneOfARunIsNamed) {
+  const TempFolder folder;
+  write_cell(folder / "bad", {}, {sample_result("fedavg", 70)});
+  for (const char* config : {"foo = 1\n", "scenario = 1\n", ""}) {
+    write_file_atomically(folder / "bad/config.toml", std::string_view(config));
+    expect_error(ErrorCode::invalid_data, "bad/config.toml: must say scenario.seed",
+                 [&] { return runs_in(folder.path()); });
+    EXPECT_EQ(runs_in(folder.path(), /*keep_going=*/true).damaged.size(), 1U);
+  }
+}
+
 std::string requirement(bool quick, const std::string& dataset, double value) {
   return fmt::format(
       R"({{"quick":{},"requirements":{{"R1":{{"dataset":"{}","results":{{"gap_w2_low_max":{{"value":{}}}}}}}}}}})",

@@ -25,4 +25,7 @@ struct ProfileRecord {
   std::vector<std::uint32_t> receivers = {};  ///< whose rows they are; empty: nobody says, and there is no event
 };
 
+/// Whether a weight can be of such a row: rows sum to 1 but for what float32 rounds. What is no number cannot.
+[[nodiscard]] inline bool is_mixing_weight(double weight) { return weight >= 0 && weight <= 1 + 1e-4; }
+
 }  // namespace feroma

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "feroma/core/settings.h"
+#include "feroma/report/mixing.h"
 #include "feroma/report/record.h"
 #include "feroma/report/summary.h"
 
@@ -47,7 +48,7 @@ struct RunData {
 /// Reads a run directory, finished or not: a torn last line is ignored, any other damage is an invalid_data error.
 [[nodiscard]] RunData load_run(const std::filesystem::path& folder);
 
-/// The weights of a round, receivers x sources; another shape is an invalid_data error.
+/// The weights of a round, receivers x sources; another shape, or what is no weight, is an invalid_data error.
 [[nodiscard]] std::vector<double> read_mixing(const MixingFile& mixing);
 
 }  // namespace feroma
