@@ -13,7 +13,8 @@ import { serverView } from "./server";
 import type { View } from "./view";
 
 const views: View[] = [overview(), profilesView(), mixingView(), clientsView(), privacyView(), serverView()];
-let current = views.find((view) => `#${view.id}` === location.hash) ?? views[0]!;
+const addressed = (): View | undefined => views.find((view) => `#${view.id}` === location.hash);
+let current = addressed() ?? views[0]!;
 let run: Run | null = null;
 let connection: Connection = { kind: "told" };
 let chosen = ""; // the algorithm; empty: the newest Feroma, else the newest that maps, else the newest
@@ -89,6 +90,12 @@ function open(view: View): void {
   update();
   view.restyle();
 }
+addEventListener("hashchange", () => {
+  const view = addressed(); // a link or somebody who types; our own changes are silent
+  if (view && view !== current) {
+    open(view);
+  }
+});
 list.addEventListener("keydown", (event) => {
   const at = views.indexOf(current);
   const to: Record<string, number> = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: views.length - 1 };

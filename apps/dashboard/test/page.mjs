@@ -137,6 +137,12 @@ await withBrowser(async (browser, folder) => {
   await page.keyboard.press("ArrowRight");
   assert.equal(await page.getByRole("tab", { selected: true }).textContent(), "Mixing");
 
+  // By an address that somebody types, too; one that names no view changes nothing.
+  for (const [hash, name] of [["#clients", "Clients"], ["#nowhere", "Clients"], ["#mixing", "Mixing"]]) {
+    await page.evaluate((to) => { location.hash = to; }, hash);
+    await page.getByRole("tab", { name, selected: true }).waitFor();
+  }
+
   // The heat map names the pair and the weight, to the mouse and to the keyboard.
   await page.locator("#view-mixing canvas").first().waitFor();
   await page.locator("#view-mixing output", { hasText: "round 10" }).waitFor();
