@@ -98,4 +98,7 @@ def main(folder):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    main(sys.argv[1])
+    try:
+        main(sys.argv[1])
+    except (OSError, ValueError) as error:
+        sys.exit(f"read_run.py: {sys.argv[1]} cannot be read as a run: {error}")

@@ -178,6 +178,11 @@ TEST_F(CliReport, ThePythonExampleReadsARun) {
   EXPECT_TRUE(contains(result.output, "feroma-auto: accuracy ")) << result.output;
   EXPECT_TRUE(contains(result.output, "mixing of round 4: 3 x 3, rows sum to 1")) << result.output;
   EXPECT_TRUE(contains(result.output, "profiles of round 4: 3 x ")) << result.output;
+  const Result none =
+      shell(fmt::format("/usr/bin/python3 {}/examples/read_run.py {} 2>&1", FEROMA_SOURCE_DIR, path("runs")));
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_TRUE(contains(none.output, "runs cannot be read as a run: ")) << none.output;
+  EXPECT_FALSE(contains(none.output, "Traceback")) << none.output;
 }
 
 TEST(CliReportUsage, ListsTheTablesOfThePaper) {
