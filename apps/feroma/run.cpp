@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "config.h"
+#include "feroma/core/config_identity.h"
 #include "feroma/core/options.h"
 #include "feroma/core/settings.h"
 #include "feroma/core/simd.h"
@@ -67,12 +68,15 @@ void run(const RunArguments& arguments) {
   if (!arguments.simd.empty()) {
     settings["training.simd"] = {arguments.simd, "--simd"};
   }
-  const Experiment experiment = read_experiment(settings);
-  const int threads =
-      arguments.threads > 0 ? arguments.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const std::filesystem::path out =
       arguments.out.empty() ? std::filesystem::path("runs") / std::filesystem::path(arguments.config.file).stem()
                             : std::filesystem::path(arguments.out);
+  if (const std::filesystem::path begun = out / "config.toml"; arguments.resume && std::filesystem::exists(begun)) {
+    settings = config_identity().going_on(std::move(settings), load_settings(begun));
+  }
+  const Experiment experiment = read_experiment(settings);
+  const int threads =
+      arguments.threads > 0 ? arguments.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   if (arguments.dry_run) {
     check_run_folder(out);
     print_estimate(estimate_run(experiment, threads), experiment.algorithms.size(), threads, arguments.format);

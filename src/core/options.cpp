@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "feroma/core/config_identity.h"
+
 namespace feroma {
 namespace {
 
@@ -191,6 +193,10 @@ void SettingsReader::reject_unknown() {
   const std::vector<std::string> known(known_.begin(), known_.end());
   for (const auto& [key, setting] : settings_) {
     if (known_.contains(key)) {
+      continue;
+    }
+    if (const RetiredKey* gone = config_identity().find_retired(key)) {
+      problems_.add("{}: {} is no key any more; {}", setting.where, key, gone->hint);
       continue;
     }
     const std::string near = nearest_name(key, known);

@@ -1,5 +1,6 @@
 #include "net/client_work.h"
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/error.h"
 #include "feroma/net/codec.h"
 #include "feroma/runtime/server_context.h"
@@ -71,7 +72,10 @@ std::uint64_t ClientWork::largest_task() const {
 
 ClientWork make_client_work(const v1::Welcome& welcome, const SampleKind& samples, const PrivacyOptions& privacy) {
   ClientWork work;
-  work.experiment = read_experiment(own_part(parse_settings(welcome.config(), "the server's config")));
+  const Settings config = parse_settings(welcome.config(), "the server's config");
+  const std::string changes = config_identity().changed_methods(config);
+  require(changes.empty(), ErrorCode::unsupported, "the federation was begun by another version: {}", changes);
+  work.experiment = read_kept_experiment(own_part(config));
   require(work.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "the server's config must have one algorithm, got {}", work.experiment.algorithms.size());
   check_privacy(privacy, work.experiment.privacy);

@@ -97,6 +97,11 @@ RoundRecord record_of(const std::map<ClientId, double>& scores) {
   return record;
 }
 
+FederationPlan as_begun(FederationPlan plan, const JobRecord& job) {
+  plan.experiment = feroma::as_begun(plan.experiment, parse_settings(job.config, "the federation's config"));
+  return plan;
+}
+
 v1::Samples samples_of(const FederationPlan& plan) {
   v1::Samples samples;
   samples.set_channels(plan.input.channels);
@@ -117,14 +122,15 @@ struct Coordinator::Files {
 };
 
 Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& stop)
-    : plan_(plan),
-      stop_(stop),
+    : stop_(stop),
+      log_(plan.state,
+           [&] {
+             return JobRecord{hex(make_nonce()), to_toml(plan.experiment.resolved())};
+           }),
+      plan_(as_begun(plan, log_.job())),
       model_(plan.experiment.model(plan.input, plan.classes)),
       rng_(static_cast<std::uint64_t>(plan.experiment.scenario.seed)),
-      initial_(share(initialise(model_, rng_.derive("init")))),
-      log_(plan.state, [&] {
-        return JobRecord{hex(make_nonce()), to_toml(plan.experiment.resolved())};
-      }) {
+      initial_(share(initialise(model_, rng_.derive("init")))) {
   require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
   const std::string changes = changes_since(log_.job().config, plan);

@@ -51,12 +51,12 @@ class Coordinator {
   void tell(RoundRecord record);
   void finish();
 
-  const FederationPlan& plan_;
   const std::atomic<bool>& stop_;
+  RoundLog log_;
+  const FederationPlan plan_;
   ModelSpec model_;
   Rng rng_;
   ParametersPtr initial_;
-  RoundLog log_;
   std::unique_ptr<Algorithm> algorithm_;
   std::mutex committing_;                       ///< held while the log is written or read
   std::shared_ptr<const Algorithm> committed_;  ///< made when it is first asked for; empty after each round

@@ -77,7 +77,8 @@ void check_model(const FederationPlan& plan, const ListenOptions& listen) {
 }
 
 std::string changes_since(const std::string& begun_with, const FederationPlan& plan) {
-  return changes_of_bits(parse_settings(begun_with, "the federation's config"), plan.experiment.resolved());
+  const Settings begun = parse_settings(begun_with, "the federation's config");
+  return changes_of_bits(begun, as_begun(plan.experiment, begun).resolved());
 }
 
 }  // namespace feroma

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/number.h"
 #include "report/file_stem.h"
 
@@ -95,7 +96,7 @@ void rank(std::vector<GroupRow>& rows) {
 std::map<std::string, SettingValue> settings_of(const Settings& config) {
   std::map<std::string, SettingValue> settings;
   for (const auto& [key, setting] : config) {
-    if (!key.starts_with("algorithm.") && key != "scenario.seed") {
+    if (!key.starts_with("algorithm.") && key != "scenario.seed" && !config_identity().only_observes(key)) {
       settings[key] = setting.value;
     }
   }

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "report/sweep_cells.h"
@@ -46,7 +47,7 @@ void check_results(const RunEntry& run, const Summary& summary) {
 }
 
 RunEntry read_run(const fs::path& folder) {
-  RunEntry run{folder, load_settings(folder / "config.toml"), std::nullopt};
+  RunEntry run{folder, config_identity().spelled_out(load_settings(folder / "config.toml")), std::nullopt};
   if (fs::exists(folder / "summary.json")) {
     run.summary = read_summary(folder / "summary.json");
     check_results(run, *run.summary);
@@ -172,7 +173,7 @@ class Finder {
 
 bool separates(const std::string& key) {
   return key != "scenario.seed" && key != "scenario.data_dir" && key != "training.simd" && key != "privacy.ledger" &&
-         !key.starts_with("algorithm.");
+         !key.starts_with("algorithm.") && !config_identity().only_observes(key);
 }
 
 std::string setting_of_run(const Settings& config) {
@@ -209,8 +210,9 @@ std::set<std::string> differing_keys(const std::vector<const Settings*>& all) {
     for (const Settings* other : all) {
       for (const auto& [key, setting] : *one) {
         const auto found = other->find(key);
-        // A key that one version of the program did not know yet is no difference.
-        if (found != other->end() && found->second.value != setting.value) {
+        // A key that one version of the program did not know yet is no difference, unless it is known what that did.
+        if (found == other->end() ? config_identity().differs_by("algorithm.0." + key, setting.value)
+                                  : found->second.value != setting.value) {
           keys.insert(key);
         }
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/label.h"
 #include "feroma/data/catalog.h"
 
@@ -63,6 +64,21 @@ void check_simd(SimdTarget wanted, Problems& problems) {
   }
 }
 
+/// A config that says how its methods behaved is not run by methods that behave otherwise.
+void check_versions(const Settings& stated, const Experiment& experiment, Problems& problems) {
+  if (stated.empty()) {
+    return;
+  }
+  const Settings now = VersionedConfig(experiment.resolved()).versions;
+  for (const auto& [key, setting] : stated) {
+    const auto found = now.find(key);
+    const std::string is = found == now.end() ? "1" : to_string(found->second.value);
+    if (const std::string was = to_string(setting.value); was != is) {
+      problems.add("{} must be {}, which is what this program does, or be left out, got {}", key, is, was);
+    }
+  }
+}
+
 /// What one record changes is only known where it meets no other before its sums.
 void check_privacy(const Experiment& experiment, Problems& problems) {
   if (!experiment.privacy.guarded()) {
@@ -77,6 +93,17 @@ void check_privacy(const Experiment& experiment, Problems& problems) {
     problems.add("training.standardise must be false for privacy.mode {}: it measures everybody's records exactly",
                  mode);
   }
+}
+
+/// The experiment with other values for what nobody wrote.
+Experiment changed_to(const Experiment& wanted, const Settings& resolved, const Settings& changed) {
+  if (changes_between(resolved, changed).empty()) {
+    return wanted;
+  }
+  Experiment experiment = read_experiment(config_identity().readable(changed));
+  experiment.training.simd = wanted.training.simd;  // perhaps left to the machine
+  experiment.given = wanted.given;
+  return experiment;
 }
 
 }  // namespace
@@ -123,7 +150,7 @@ Settings Experiment::resolved() const {
       settings[prefix + key] = setting;
     }
   }
-  return settings;
+  return config_identity().with_versions(std::move(settings));
 }
 
 Settings portable(Settings resolved) {
@@ -138,8 +165,9 @@ std::string changes_of_bits(const Settings& before, const Settings& now) {
     SettingsReader(resolved, elsewhere).read(training, "training");
     return feroma::has_fused_products(training.simd);
   };
-  return has_fused_products(before) == has_fused_products(now) ? changes_between(portable(before), portable(now))
-                                                               : changes_between(before, now);
+  return has_fused_products(before) == has_fused_products(now)
+             ? config_identity().changes(portable(before), portable(now))
+             : config_identity().changes(before, now);
 }
 
 std::vector<std::string> algorithm_labels(const Settings& settings) {
@@ -158,8 +186,9 @@ std::vector<std::string> algorithm_labels(const Settings& settings) {
 }
 
 Experiment read_experiment(const Settings& settings) {
+  const VersionedConfig config(settings);
   Problems problems;
-  SettingsReader reader(settings, problems);
+  SettingsReader reader(config.rest, problems);
   Experiment experiment;
   reader.read(experiment.scenario, "scenario");
   reader.read(experiment.membership, "membership");
@@ -186,10 +215,25 @@ Experiment read_experiment(const Settings& settings) {
   check_privacy(experiment, problems);
   check_names(experiment, problems);
   check_simd(experiment.training.simd, problems);
+  check_versions(config.versions, experiment, problems);
   problems.locate(settings);
   problems.raise();
   experiment.given = settings;
   return experiment;
+}
+
+Experiment as_begun(const Experiment& wanted, const Settings& begun) {
+  const Settings resolved = wanted.resolved();
+  return changed_to(wanted, resolved, config_identity().as_begun(resolved, wanted.given, begun));
+}
+
+Experiment unobserved(const Experiment& wanted) {
+  const Settings resolved = wanted.resolved();
+  return changed_to(wanted, resolved, config_identity().unobserved(resolved, wanted.given));
+}
+
+Experiment read_kept_experiment(const Settings& kept) {
+  return as_begun(read_experiment(config_identity().readable(kept)), kept);
 }
 
 }  // namespace feroma

@@ -55,7 +55,7 @@ OpenedStore open_store(const fs::path& given, const std::string& wanted) {
   const fs::path file = store_state_path(folder, store.label);
   const Bytes bytes = read_checkpoint(file);
   ArchiveReader archive(bytes, file.string());
-  store.experiment = read_experiment(portable(parse_settings(archive.get_string(), file.string())));
+  store.experiment = read_kept_experiment(portable(parse_settings(archive.get_string(), file.string())));
   store.round = archive.get<std::int32_t>();
   SampleShape input;
   input.channels = archive.get<std::int32_t>();

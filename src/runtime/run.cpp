@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/log.h"
 #include "feroma/partition/scenario_data.h"
 #include "feroma/privacy/notice.h"
@@ -21,6 +22,12 @@ namespace feroma {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The config of the run to go on with; absent where there is none.
+std::optional<Settings> config_to_resume(const RunOptions& options) {
+  const fs::path file = options.out / "config.toml";
+  return options.existing == Existing::resume && fs::exists(file) ? std::optional(load_settings(file)) : std::nullopt;
+}
 
 /// Runs the algorithms one after the other and commits after every round.
 class Run {
@@ -89,7 +96,7 @@ class Run {
 
   /// Everything that decides what is told: with anything else, what a ledger holds is no answer.
   [[nodiscard]] std::string job_of(const std::string& label) const {
-    const std::string config = to_toml(experiment_.resolved());
+    const std::string config = to_toml(config_identity().of(experiment_.resolved()));
     return fmt::format("{}-{}", label, sha256(std::as_bytes(std::span(config))).substr(0, 16));
   }
 
@@ -237,7 +244,8 @@ std::vector<ResultRecord> run_experiment(const Experiment& experiment, const Run
   if (simd_target() != experiment.simd()) {
     use_simd(experiment.simd());
   }
-  return Run(experiment, options, stop)();
+  const std::optional<Settings> begun = config_to_resume(options);
+  return Run(begun ? as_begun(experiment, *begun) : experiment, options, stop)();
 }
 
 std::vector<ResultRecord> run_config(const std::filesystem::path& file, const RunOptions& options) {

@@ -9,6 +9,7 @@
 
 #include "core/posix_file.h"
 #include "feroma/core/build_info.h"
+#include "feroma/core/config_identity.h"
 #include "feroma/core/files.h"
 #include "feroma/core/simd.h"
 #include "feroma/report/schema.h"
@@ -67,9 +68,10 @@ bool holds_a_run(const fs::path& path) {
   return fs::exists(path / "config.toml") && fs::exists(path / "manifest.json");
 }
 
-void check_same_build(const fs::path& path, const Json& now) {
+/// Another version of the program may go on with a run: what it does otherwise is seen from the config.
+void check_same_engine(const fs::path& path, const Json& now) {
   const Json then = read_manifest(path);
-  for (const char* key : {"version", "engine", "simd"}) {
+  for (const char* key : {"engine", "simd"}) {
     require(then.contains(key) && then[key] == now[key], ErrorCode::invalid_config,
             "{}: --resume needs the same {}, the run has {}, this is {}", path.string(), key,
             then.value(key, Json()).dump(), now[key].dump());
@@ -154,9 +156,9 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
   started_ = now_utc();
   manifest_ = description.dump();
   if (is_run && existing == Existing::resume) {
-    const std::string changes = changes_between(load_settings(path_ / "config.toml"), experiment.resolved());
+    const std::string changes = config_identity().changes(load_settings(path_ / "config.toml"), experiment.resolved());
     require(changes.empty(), ErrorCode::invalid_config, "--resume {}: the config differs: {}", path_.string(), changes);
-    check_same_build(path_, description);
+    check_same_engine(path_, description);
     const Json started = read_manifest(path_).value("started", Json());
     started_ = started.is_string() ? started.get<std::string>() : started_;
     resuming_ = true;

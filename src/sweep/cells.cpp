@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "sweep/cell_keys.h"
@@ -332,11 +333,12 @@ class Expansion {
 
 }  // namespace
 
-std::string cell_hash(Settings resolved) {
+std::string cell_hash(const Settings& resolved) {
+  Settings identity = config_identity().of(resolved);
   for (const char* place : {"scenario.data_dir", "privacy.ledger"}) {
-    resolved.erase(place);
+    identity.erase(place);
   }
-  const std::string text = to_toml(resolved);
+  const std::string text = to_toml(identity);
   return sha256(std::as_bytes(std::span(text)));
 }
 

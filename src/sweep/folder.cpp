@@ -62,17 +62,38 @@ void read_run(const fs::path& folder, CellRecord& cell) {
   }
 }
 
-/// The cell as machines with other instruction sets have it that give the same bits.
-std::vector<SweepCell> twins_of(const SweepCell& cell) {
-  const SimdTarget own = cell.experiment.simd();
-  std::vector<SweepCell> twins;
+/// The instruction sets that give an experiment's bits, its own first. One that was asked for is that and no other, and
+/// libtorch's bits are not ours to promise.
+std::vector<SimdTarget> targets_of(const Experiment& experiment) {
+  const SimdTarget own = experiment.simd();
+  std::vector<SimdTarget> targets{own};
+  if (experiment.training.simd != SimdTarget::automatic || experiment.engine() == EngineKind::torch) {
+    return targets;
+  }
   for (const auto& [target, name] : enum_names(SimdTarget{})) {
     if (target != SimdTarget::automatic && target != own && has_fused_products(target) == has_fused_products(own)) {
-      Experiment experiment = cell.experiment;
+      targets.push_back(target);
+    }
+  }
+  return targets;
+}
+
+/// The cell as other machines have it whose instruction sets give the same bits, and as earlier versions have it that
+/// told less of the same figures.
+std::vector<SweepCell> twins_of(const SweepCell& cell) {
+  std::vector<Experiment> all_alike{cell.experiment};
+  if (Experiment told_less = unobserved(cell.experiment); cell_hash(told_less.resolved()) != cell.hash) {
+    all_alike.push_back(std::move(told_less));
+  }
+  std::vector<SweepCell> twins;
+  for (const Experiment& alike : all_alike) {
+    for (const SimdTarget target : targets_of(alike)) {
+      Experiment experiment = alike;
       experiment.training.simd = target;
       twins.push_back(make_cell(std::move(experiment), cell.point));
     }
   }
+  std::erase_if(twins, [&cell](const SweepCell& twin) { return twin.key == cell.key; });
   return twins;
 }
 
@@ -147,9 +168,7 @@ Sweep with_finished_elsewhere(Sweep sweep, const fs::path& out) {
     keys.insert(cell.key);
   }
   for (SweepCell& cell : sweep.cells) {
-    // libtorch's bits are not ours to promise.
-    if (cell.experiment.training.simd != SimdTarget::automatic || cell.experiment.engine() == EngineKind::torch ||
-        look_at_cell(out, cell).state == CellState::done) {
+    if (look_at_cell(out, cell).state == CellState::done) {
       continue;
     }
     for (SweepCell& twin : twins_of(cell)) {

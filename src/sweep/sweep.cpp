@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
 #include "feroma/sweep/results.h"
@@ -47,7 +48,9 @@ Existing how_to_begin(const fs::path& folder, const SweepCell& cell) {
   if (!run_times(folder)) {
     return Existing::refuse;
   }
-  return to_toml(load_settings(folder / "config.toml")) == cell.config ? Existing::resume : Existing::overwrite;
+  const Settings begun = load_settings(folder / "config.toml");
+  const Settings now = as_begun(cell.experiment, begun).resolved();
+  return config_identity().changes(begun, now).empty() ? Existing::resume : Existing::overwrite;
 }
 
 /// What a cell takes on the threads that it gets; absent where nobody could say.

@@ -5,6 +5,7 @@
 
 #include "feroma/models/archive.h"
 #include "feroma/net/codec.h"
+#include "tests/expect_error.h"
 
 namespace feroma::net::test {
 namespace {
@@ -16,19 +17,23 @@ std::shared_ptr<const ParamLayout> layout() {
   return initialise(make_model("mlp", kShape, kClasses), Rng(1)).shared_layout();
 }
 
-ClientWork work_for(const std::string& algorithm, const std::vector<std::string>& overrides = {}) {
-  Settings settings = parse_settings("[training]\nmodel = 'mlp'\n[[algorithm]]\n" + algorithm, "test");
-  for (const std::string& override : overrides) {
-    apply_override(settings, override);
-  }
+ClientWork work_with(const std::string& config) {
   v1::Welcome welcome;
-  welcome.set_config(to_toml(read_experiment(settings).resolved()));
+  welcome.set_config(config);
   welcome.set_layout(layout_digest(*layout()));
   welcome.mutable_samples()->set_channels(kShape.channels);
   welcome.mutable_samples()->set_height(kShape.height);
   welcome.mutable_samples()->set_width(kShape.width);
   welcome.mutable_samples()->set_classes(kClasses);
   return make_client_work(welcome, {kShape, kClasses, false}, {});
+}
+
+ClientWork work_for(const std::string& algorithm, const std::vector<std::string>& overrides = {}) {
+  Settings settings = parse_settings("[training]\nmodel = 'mlp'\n[[algorithm]]\n" + algorithm, "test");
+  for (const std::string& override : overrides) {
+    apply_override(settings, override);
+  }
+  return work_with(to_toml(read_experiment(settings).resolved()));
 }
 
 /// Bytes of a task with so many models.
@@ -52,6 +57,14 @@ TEST(ClientWork, ReadsTasksAsLargeAsTheMethodsAre) {
 // A server's config is a stranger's: what it says must not let a task without end in.
 TEST(ClientWork, ReadsNoTaskThatNoMessageCouldBe) {
   EXPECT_EQ(work_for("name = 'feddrift'\npool = 2000000000").largest_task(), largest_task(kMostValues, *layout()));
+}
+
+TEST(ClientWork, RefusesAFederationWhoseMethodsBehaveOtherwise) {
+  const std::string config = "[training]\nmodel = 'mlp'\n[[algorithm]]\nname = 'fedavg'\n";
+  EXPECT_NO_THROW(static_cast<void>(work_with(config)));
+  expect_error(ErrorCode::unsupported,
+               "the federation was begun by another version: fedavg was in version 2, is in version 1",
+               [&] { return work_with(config + "version.fedavg = 2\n").largest_task(); });
 }
 
 }  // namespace

@@ -83,6 +83,22 @@ TEST_F(ServerCheck, AFederationWithAnotherConfig) {
   EXPECT_TRUE(holds(error, text + "; choose another folder"));
 }
 
+TEST_F(ServerCheck, AFederationWhoseMethodBehavesOtherwise) {
+  {
+    const std::string config = to_toml(plan().experiment.resolved()) + "[version]\nstandardise = 2\n";
+    const RoundLog begun(state_, [&] { return JobRecord{"job", config}; });
+  }
+  const std::string text =
+      "holds a federation with another config (standardise was in version 2, is in version 1: begin anew)";
+  EXPECT_TRUE(holds(problem(check(plan()), "state"), text));
+  const std::atomic<bool> stop = false;
+  EXPECT_TRUE(holds(testing::error_of(ErrorCode::invalid_config,
+                                      [&] {
+                                        const FederationServer never(plan(), {"127.0.0.1:0", certs_}, stop);
+                                      }),
+                    text));
+}
+
 TEST_F(ServerCheck, AFederationFromAMachineWithOtherInstructions) {
   const auto begin_with = [this](SimdTarget target) {
     Settings config = plan().experiment.resolved();

@@ -249,6 +249,20 @@ TEST(OurResults, AKeyThatAnOlderVersionLacksMakesNoTie) {
   }
 }
 
+TEST(OurResults, VersionsOfAMethodAreToldApart) {
+  const TempFolder folder;
+  write_cell(folder / "new", {.keys = "version.fedavg = 2\n"}, {sample_result("fedavg", 80)});
+  write_cell(folder / "old", {.seed = 43}, {sample_result("fedavg", 70)});
+  write_cell(folder / "scaled", {.tables = "[version]\nstandardise = 2\n"}, {sample_result("fedavg", 90)});
+  std::vector<std::string> notes;
+  const std::vector<OurResult> results = results_of(runs_in(folder.path()), notes);
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(results[0].label, "fedavg (version.fedavg=2)");
+  EXPECT_EQ(results[1].label, "fedavg");
+  EXPECT_EQ(results[0].setting, results[1].setting);
+  EXPECT_NE(results[2].setting, results[1].setting);
+}
+
 TEST(OurResults, VariantsAreSeenWhereNoRunGoesByThePresetsName) {
   const TempFolder folder;
   const std::string preset = "preset = \"auto\"\n";

@@ -49,6 +49,17 @@ TEST(Experiment, NamesWhatChangesItsBits) {
             "scenario.rounds was 5, is 6; training.simd was \"avx2\", is \"sse4\"");
 }
 
+TEST(Experiment, AConfigThatNamesOtherVersionsOfItsMethodsIsRefused) {
+  const std::string text = "[version]\nstandardise = 2\n[[algorithm]]\nname = 'fedavg'\nversion.fedavg = 3\n";
+  const std::string expected =
+      "a.toml:5: algorithm.0.version.fedavg must be 1, which is what this program does, or be left out, got 3\n"
+      "a.toml:2: version.standardise must be 1, which is what this program does, or be left out, got 2";
+  expect_error(ErrorCode::invalid_config, expected, [&] { return read_experiment(parse_settings(text, "a.toml")); });
+  const Experiment kept = read_kept_experiment(parse_settings(text, "a.toml"));
+  EXPECT_EQ(kept.algorithms.front().name, "fedavg") << "of what is there already, whoever asks decides";
+  EXPECT_NO_THROW((void)read_experiment(parse_settings("[[algorithm]]\nname = 'fedavg'\nversion.fedavg = 1\n", "a")));
+}
+
 TEST(Experiment, EngineFollowsTheConfig) {
   EXPECT_EQ(read(kMinimal).engine(), EngineKind::native);
   EXPECT_EQ(read("[training]\nengine = 'torch'\n[[algorithm]]\nname = 'fedavg'\n").engine(), EngineKind::torch);

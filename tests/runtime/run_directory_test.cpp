@@ -106,6 +106,23 @@ TEST_F(RunDirectoryTest, ResumeNamesTheKeyThatDiffers) {
   expect_refused(Existing::resume, "scenario.clients was 5, is 6", 6);
 }
 
+TEST_F(RunDirectoryTest, ResumeNamesAMethodThatBehavesOtherwise) {
+  make(Existing::refuse);
+  const std::string config = read_text(out / "config.toml");
+  std::ofstream(out / "config.toml") << "[version]\nstandardise = 2\n" << config;
+  expect_refused(Existing::resume, "the config differs: standardise was in version 2, is in version 1: begin anew");
+}
+
+TEST_F(RunDirectoryTest, ResumeGoesOnWithWhatAnotherVersionBegan) {
+  make(Existing::refuse);
+  std::string manifest = read_text(out / "manifest.json");
+  const std::size_t at = manifest.find("\"version\": \"") + 12;
+  manifest.replace(at, manifest.find('"', at) - at, "0.0.9");
+  write_file_atomically(out / "manifest.json", manifest);
+  make(Existing::resume);
+  EXPECT_TRUE(run_times(out)->ended);
+}
+
 TEST_F(RunDirectoryTest, ResumeNeedsARun) { expect_refused(Existing::resume, "no run to resume"); }
 
 TEST_F(RunDirectoryTest, ResumeRefusesAnotherEngine) {

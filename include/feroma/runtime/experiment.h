@@ -79,5 +79,12 @@ struct Experiment {
 
 /// Reads a whole config; all mistakes are reported in one invalid_config error.
 [[nodiscard]] Experiment read_experiment(const Settings& settings);
+/// What is wanted, for going on with what was begun with another config, perhaps by an earlier version: keys that came
+/// since, and that nobody wrote, are what the code did then.
+[[nodiscard]] Experiment as_begun(const Experiment& wanted, const Settings& begun);
+/// The same figures, told as they were before there were keys that only observe: those that nobody wrote are left out.
+[[nodiscard]] Experiment unobserved(const Experiment& wanted);
+/// Reads a config that a run or a federation was kept with, perhaps by an earlier version.
+[[nodiscard]] Experiment read_kept_experiment(const Settings& kept);
 
 }  // namespace feroma

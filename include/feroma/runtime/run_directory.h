@@ -34,8 +34,8 @@ void check_run_folder(const std::filesystem::path& folder);
 
 /**
  * Takes possession of a run directory and writes `config.toml` and `manifest.json`. An existing run is refused,
- * resumed (same config, engine, SIMD target and version only) or removed; a folder that is no run is never removed. The
- * lock is held as long as the object lives, so two processes cannot write one run.
+ * resumed (config, engine and SIMD target must be the same, and methods behave alike) or removed; a folder that is no
+ * run is never removed. The lock is held as long as the object lives, so two processes cannot write one run.
  */
 class RunDirectory {
  public:

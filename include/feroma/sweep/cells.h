@@ -38,8 +38,9 @@ struct SweepChanges {
 /// error.
 [[nodiscard]] Sweep read_sweep(const std::filesystem::path& file, const SweepChanges& changes = {});
 
-/// The hash of a resolved config. Where data and ledgers lie is no part of it: a cell is the same in another folder.
-[[nodiscard]] std::string cell_hash(Settings resolved);
+/// The hash of a resolved config, alike for all versions of the program that do the same with it. Where data and
+/// ledgers lie is no part of it: a cell is the same in another folder.
+[[nodiscard]] std::string cell_hash(const Settings& resolved);
 
 /// The cell of an experiment with one algorithm.
 [[nodiscard]] SweepCell make_cell(Experiment experiment, std::string point);
