@@ -8,8 +8,6 @@
 #include "dashboard/json.h"
 #include "dashboard/matrix_file.h"
 #include "feroma/core/error.h"
-#include "feroma/core/number.h"
-#include "report/csv.h"
 
 namespace feroma::dashboard {
 namespace {
@@ -33,6 +31,7 @@ struct Subject {
   std::size_t chosen = 0;        ///< of them
   std::optional<Place> columns;  ///< of the chosen round
   std::optional<Place> lines;
+  detail::ClientLines client_columns = {};  ///< of the lines
 
   [[nodiscard]] std::filesystem::path file(const char* kind, int round) const {
     return folder / kind / fmt::format("{}-{}.npy", label, round);
@@ -64,6 +63,7 @@ Subject subject_of(const RunWatch& watch, const Query& query, bool profiles) {
     subject.chosen = static_cast<std::size_t>(place - subject.places.data());
     subject.columns = exactly(run.client_columns, place->round);
     subject.lines = exactly(run.client_lines, place->round);
+    subject.client_columns = sight.run.client_columns;
     return subject;
   });
 }
@@ -109,16 +109,17 @@ void read_lines(const Subject& subject, Traits& traits) {
   const std::string text = read_piece(subject.folder / "clients.csv", subject.lines->offset, subject.lines->size);
   std::size_t begin = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    const auto fields = detail::split_csv_line(std::string_view(text).substr(begin, end - begin), "clients.csv");
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
     begin = end + 1;
-    if (fields.size() != 9 || fields[1] != std::to_string(subject.round())) {
-      continue;
-    }
-    const std::optional<std::uint32_t> id = parse_number<std::uint32_t>(fields[2]);
-    const std::optional<int> distribution = parse_number<int>(fields[3]);
-    if (id && distribution) {  // damage is told where the file is read first
-      traits.strategy[*id] = fields[8];
-      traits.distribution[*id] = subject.told && !subject.federation ? Json(*distribution) : Json(nullptr);
+    try {
+      const auto [label, round, client] = subject.client_columns.parse(line, "clients.csv");
+      if (round == subject.round()) {
+        traits.strategy[client.client] = client.strategy;
+        traits.distribution[client.client] =
+            subject.told && !subject.federation ? Json(client.distribution) : Json(nullptr);
+      }
+    } catch (const Error&) {
+      continue;  // damage is told where the file is read first
     }
   }
 }

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "feroma/core/error.h"
-#include "report/client_line.h"
-#include "report/csv.h"
 
 namespace feroma::dashboard {
 namespace {
@@ -63,10 +61,11 @@ ClientState* RunState::client(AlgorithmState& algorithm, std::uint32_t id) {
 
 void RunState::take_client(std::string_view text, const std::string& where, std::uint64_t offset) {
   if (offset == 0) {
-    // It is the file's version: with another one columns may mean something else.
-    if (text != detail::kClientsHeader) {
+    try {
+      client_columns = detail::ClientLines(text, where);
+    } catch (const Error& error) {
       foreign_clients_ = true;
-      damage.add(fmt::format("{}: must be \"{}\", so nothing of the file is shown", where, detail::kClientsHeader));
+      damage.add(fmt::format("{}, so nothing of the file is shown", error.what()));
     }
     return;
   }
@@ -74,7 +73,7 @@ void RunState::take_client(std::string_view text, const std::string& where, std:
     return;
   }
   try {
-    const auto [label, round, seen] = detail::parse_client_line(text, where);
+    const auto [label, round, seen] = client_columns.parse(text, where);
     AlgorithmState& owner = algorithm(label);
     if (owner.client_lines.empty() || batch_.label != label || batch_.round != round) {
       settle();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "feroma/report/record.h"
+#include "report/client_line.h"
 
 namespace feroma::dashboard {
 
@@ -123,6 +124,7 @@ class RunState {
   bool refused = false;  ///< of a version that is not known: nothing of it is read
   int resumed = 0;
   Damage damage;
+  detail::ClientLines client_columns;  ///< of clients.csv, as its first line has them
 
  private:
   AlgorithmState& algorithm(const std::string& label);
@@ -135,7 +137,7 @@ class RunState {
     std::vector<double> accuracies;
   };
   Batch batch_;
-  bool foreign_clients_ = false;  ///< clients.csv is of another version
+  bool foreign_clients_ = false;  ///< clients.csv lacks columns
 };
 
 }  // namespace feroma::dashboard

@@ -1,6 +1,7 @@
 #include "report/client_line.h"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -29,23 +30,35 @@ double percent_of(const std::string& text, const char* name, const std::string& 
 
 }  // namespace
 
-ClientLine parse_client_line(std::string_view line, const std::string& where) {
-  constexpr std::size_t kColumns = 9;
+ClientLines::ClientLines() { std::iota(places_.begin(), places_.end(), std::size_t{0}); }
+
+ClientLines::ClientLines(std::string_view header, const std::string& where) {
+  const CsvColumns columns(header, where);
+  count_ = columns.names().size();
+  for (std::size_t i = 0; i < kClientColumns.size(); ++i) {
+    const std::optional<std::size_t> place = columns.find(kClientColumns[i]);
+    require(place.has_value(), ErrorCode::invalid_data, "{}: must have a column {}", where, kClientColumns[i]);
+    places_[i] = *place;
+  }
+}
+
+ClientLine ClientLines::parse(std::string_view line, const std::string& where) const {
   std::vector<std::string> fields = split_csv_line(line, where);
-  require(fields.size() == kColumns, ErrorCode::invalid_data, "{}: must have {} columns, got {}", where, kColumns,
+  require(fields.size() == count_, ErrorCode::invalid_data, "{}: must have {} columns, got {}", where, count_,
           fields.size());
-  ClientLine read{std::move(fields[0]), number_of<int>(fields[1], where), {}};
+  const auto field = [&](std::size_t column) -> std::string& { return fields[places_[column]]; };
+  ClientLine read{std::move(field(0)), number_of<int>(field(1), where), {}};
   require(read.round >= 0 && read.round <= kMostRounds, ErrorCode::invalid_data, "{}: round must be in 0..{}, got {}",
           where, kMostRounds, read.round);
-  read.client.client = number_of<std::uint32_t>(fields[2], where);
-  read.client.distribution = number_of<int>(fields[3], where);
-  read.client.num_examples = number_of<std::int64_t>(fields[4], where);
+  read.client.client = number_of<std::uint32_t>(field(2), where);
+  read.client.distribution = number_of<int>(field(3), where);
+  read.client.num_examples = number_of<std::int64_t>(field(4), where);
   require(read.client.num_examples >= 0, ErrorCode::invalid_data, "{}: num_examples must be >= 0, got {}", where,
           read.client.num_examples);
-  read.client.loss = number_of<double>(fields[5], where);
-  read.client.accuracy_before = percent_of(fields[6], "accuracy_before", where);
-  read.client.accuracy_after = percent_of(fields[7], "accuracy_after", where);
-  read.client.strategy = std::move(fields[8]);
+  read.client.loss = number_of<double>(field(5), where);
+  read.client.accuracy_before = percent_of(field(6), "accuracy_before", where);
+  read.client.accuracy_after = percent_of(field(7), "accuracy_after", where);
+  read.client.strategy = std::move(field(8));
   return read;
 }
 

@@ -1,5 +1,7 @@
 #include "report/csv.h"
 
+#include <algorithm>
+
 #include "feroma/core/error.h"
 
 namespace feroma::detail {
@@ -42,6 +44,18 @@ std::vector<std::string> split_csv_line(std::string_view line, const std::string
   }
   require(!inside, ErrorCode::invalid_data, "{}: column {} has no closing quote", where, fields.size());
   return fields;
+}
+
+CsvColumns::CsvColumns(std::string_view header, const std::string& where) : names_(split_csv_line(header, where)) {
+  for (auto name = names_.begin(); name != names_.end(); ++name) {
+    require(std::find(names_.begin(), name, *name) == name, ErrorCode::invalid_data, "{}: column {} is there twice",
+            where, *name);
+  }
+}
+
+std::optional<std::size_t> CsvColumns::find(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  return found == names_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - names_.begin()));
 }
 
 }  // namespace feroma::detail

@@ -109,10 +109,11 @@ void read_clients(const std::filesystem::path& folder, RunData& run) {
     }
   }
   const std::vector<Line> lines = complete_lines(text, (folder / "clients.csv").string());
-  require(!lines.empty() && lines.front().text == detail::kClientsHeader, ErrorCode::invalid_data,
-          "{}: must start with the line \"{}\"", (folder / "clients.csv").string(), detail::kClientsHeader);
+  require(!lines.empty(), ErrorCode::invalid_data, "{}: must begin with a line that names its columns",
+          (folder / "clients.csv").string());
+  const detail::ClientLines columns(lines.front().text, lines.front().where);
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    detail::ClientLine line = detail::parse_client_line(lines[i].text, lines[i].where);
+    detail::ClientLine line = columns.parse(lines[i].text, lines[i].where);
     const auto round = rounds.find({line.algorithm, line.round});
     require(round != rounds.end() || !run.summary, ErrorCode::invalid_data,
             "{}: round {} of {} must be one of events.jsonl, and is not", lines[i].where, line.round, line.algorithm);

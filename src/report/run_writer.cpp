@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -13,27 +14,63 @@
 #include "feroma/report/schema.h"
 #include "report/append_file.h"
 #include "report/csv.h"
+#include "report/csv_table.h"
 #include "report/record_json.h"
 
 namespace feroma {
+namespace detail {
+
+/// A client in a round.
+struct ClientRow {
+  const RoundRecord& round;
+  const ClientRecord& client;
+};
+
+}  // namespace detail
+
 namespace {
 
+using detail::ClientRow;
 using Json = nlohmann::ordered_json;
 
+template <class Value>
+void put_value(std::string& line, const Value& value) {
+  fmt::format_to(std::back_inserter(line), "{}", value);
+}
+
 /// An absent value is an empty field, a present one the shortest text that reads back to the same number.
-std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
-
-std::string metrics_line(const RoundRecord& r) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", detail::csv_field(r.algorithm), r.round, r.loss,
-                     r.accuracy_before, r.accuracy_after, optional_text(r.global_share),
-                     optional_text(r.clustered_share), optional_text(r.personal_share), r.seconds, r.bytes_up,
-                     r.bytes_down, optional_text(r.epsilon));
+void put_value(std::string& line, const std::optional<double>& value) {
+  if (value) {
+    put_value(line, *value);
+  }
 }
 
-std::string client_line(const RoundRecord& r, const ClientRecord& c) {
-  return fmt::format("{},{},{},{},{},{},{},{},{}\n", detail::csv_field(r.algorithm), r.round, c.client, c.distribution,
-                     c.num_examples, c.loss, c.accuracy_before, c.accuracy_after, detail::csv_field(c.strategy));
-}
+constexpr std::array<detail::CsvColumn<RoundRecord>, 12> kMetrics{{
+    {"algorithm", [](std::string& line, const RoundRecord& r) { put_value(line, detail::csv_field(r.algorithm)); }},
+    {"round", [](std::string& line, const RoundRecord& r) { put_value(line, r.round); }},
+    {"loss", [](std::string& line, const RoundRecord& r) { put_value(line, r.loss); }},
+    {"accuracy_before", [](std::string& line, const RoundRecord& r) { put_value(line, r.accuracy_before); }},
+    {"accuracy_after", [](std::string& line, const RoundRecord& r) { put_value(line, r.accuracy_after); }},
+    {"global_share", [](std::string& line, const RoundRecord& r) { put_value(line, r.global_share); }},
+    {"clustered_share", [](std::string& line, const RoundRecord& r) { put_value(line, r.clustered_share); }},
+    {"personal_share", [](std::string& line, const RoundRecord& r) { put_value(line, r.personal_share); }},
+    {"seconds", [](std::string& line, const RoundRecord& r) { put_value(line, r.seconds); }},
+    {"bytes_up", [](std::string& line, const RoundRecord& r) { put_value(line, r.bytes_up); }},
+    {"bytes_down", [](std::string& line, const RoundRecord& r) { put_value(line, r.bytes_down); }},
+    {"epsilon", [](std::string& line, const RoundRecord& r) { put_value(line, r.epsilon); }},
+}};
+
+constexpr std::array<detail::CsvColumn<ClientRow>, 9> kClients{{
+    {"algorithm", [](std::string& line, const ClientRow& r) { put_value(line, detail::csv_field(r.round.algorithm)); }},
+    {"round", [](std::string& line, const ClientRow& r) { put_value(line, r.round.round); }},
+    {"client", [](std::string& line, const ClientRow& r) { put_value(line, r.client.client); }},
+    {"distribution", [](std::string& line, const ClientRow& r) { put_value(line, r.client.distribution); }},
+    {"num_examples", [](std::string& line, const ClientRow& r) { put_value(line, r.client.num_examples); }},
+    {"loss", [](std::string& line, const ClientRow& r) { put_value(line, r.client.loss); }},
+    {"accuracy_before", [](std::string& line, const ClientRow& r) { put_value(line, r.client.accuracy_before); }},
+    {"accuracy_after", [](std::string& line, const ClientRow& r) { put_value(line, r.client.accuracy_after); }},
+    {"strategy", [](std::string& line, const ClientRow& r) { put_value(line, detail::csv_field(r.client.strategy)); }},
+}};
 
 /// "mixing/feroma-auto-6.npy", relative to the run's folder.
 std::string array_file(std::string_view kind, const std::string& algorithm, int round) {
@@ -85,8 +122,8 @@ void write_array(const std::filesystem::path& path, const std::vector<double>& v
 }  // namespace
 
 struct RunWriter::Files {
-  detail::AppendFile metrics;
-  detail::AppendFile clients;
+  detail::CsvTable<RoundRecord> metrics;
+  detail::CsvTable<ClientRow> clients;
   detail::AppendFile events;
 
   void event(const char* name, const Json& fields) {
@@ -104,14 +141,12 @@ RunWriter::RunWriter(const std::filesystem::path& folder, Mode mode) : folder_(f
     make_writable_folder(part);
     remove_unfinished_writes(part);
   }
-  files_ = std::make_unique<Files>(Files{detail::AppendFile(folder / "metrics.csv", create),
-                                         detail::AppendFile(folder / "clients.csv", create),
+  files_ = std::make_unique<Files>(Files{detail::CsvTable<RoundRecord>(folder / "metrics.csv", create, kMetrics),
+                                         detail::CsvTable<ClientRow>(folder / "clients.csv", create, kClients),
                                          detail::AppendFile(folder / "events.jsonl", create)});
   if (create) {
     // Their contents are synced with every round; without this their names might not survive a power loss.
     detail::sync_folder(folder);
-    files_->metrics.append(fmt::format("{}\n", detail::kMetricsHeader));
-    files_->clients.append(fmt::format("{}\n", detail::kClientsHeader));
   }
 }
 
@@ -131,9 +166,9 @@ void RunWriter::run_resumed(const std::string& algorithm, int round) {
 }
 
 void RunWriter::round_finished(const RoundRecord& record) {
-  files_->metrics.append(metrics_line(record));
+  files_->metrics.add(record);
   for (const ClientRecord& client : record.clients) {
-    files_->clients.append(client_line(record, client));
+    files_->clients.add({record, client});
   }
   for (const DroppedRecord& dropped : record.dropped) {
     files_->event("client_dropped", {{"algorithm", record.algorithm},

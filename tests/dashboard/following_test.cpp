@@ -174,22 +174,36 @@ TEST(RunWatch, ReportsDamageAndShowsTheRest) {
   });
 }
 
-// The header of a CSV file is its version.
-TEST(RunWatch, ClientsOfAnotherVersionAreNotShown) {
+TEST(RunWatch, ClientsOfAFileThatLacksAColumnAreNotShown) {
   const TempFolder folder;
   write_sample(folder.path(), 2, 3);
   std::string text = read_text(folder / "clients.csv");
   const std::string known = "distribution,num_examples";
-  text.replace(text.find(known), known.size(), "num_examples,distribution");
+  text.replace(text.find(known), known.size(), "distribution,examples");
   write_file_atomically(folder / "clients.csv", text);
   const RunWatch watch(folder.path(), {});
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   watch.see([](const Sight& sight) {
     ASSERT_EQ(sight.run.damage.count, 1U) << "once, not for every line";
-    EXPECT_TRUE(holds(sight.run.damage.first[0], "clients.csv:1: must be \"algorithm,round,client,distribution,num_"));
+    EXPECT_TRUE(holds(sight.run.damage.first[0], "clients.csv:1: must have a column num_examples, so nothing of"));
     EXPECT_EQ(sight.run.algorithms.at(0).client_rows, 0U);
     EXPECT_EQ(sight.run.algorithms.at(0).rounds.size(), 2U) << "what the events say is";
   });
+}
+
+TEST(RunState, FindsColumnsByTheirNames) {
+  RunState state;
+  state.take_client(
+      "round,algorithm,client,num_examples,distribution,loss,accuracy_before,accuracy_after,from_later,strategy",
+      "clients.csv:1", 0);
+  state.take_client("3,a,1,50,2,0.5,40,60,9,personal", "clients.csv:2", 100);
+  EXPECT_EQ(state.damage.count, 0U);
+  const ClientState& client = state.algorithms.at(0).clients.at(1);
+  EXPECT_EQ(client.last_round, 3);
+  EXPECT_EQ(client.distribution, 2);
+  EXPECT_EQ(client.num_examples, 50);
+  EXPECT_EQ(client.accuracy_after, 60);
+  EXPECT_EQ(client.strategy, "personal");
 }
 
 TEST(RunState, SaysThatThereAreMoreClientsThanItKeeps) {

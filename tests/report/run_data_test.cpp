@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <sstream>
 
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
@@ -101,10 +102,43 @@ TEST(RunData, DamageNamesFileAndLine) {
   }
   EXPECT_TRUE(
       holds(refusal("events.jsonl", "\"receivers\":[0", "\"receivers\":[-1"), "receivers must hold client ids"));
-  EXPECT_TRUE(holds(refusal("clients.csv", "algorithm,round", "round,algorithm"), "clients.csv: must start with"));
+  EXPECT_TRUE(holds(refusal("clients.csv", "num_examples,", "examples,"), "clients.csv:1: must have a column num_exa"));
+  EXPECT_TRUE(holds(refusal("clients.csv", "num_examples,", "round,"), "clients.csv:1: column round is there twice"));
   EXPECT_TRUE(holds(refusal("clients.csv", "feroma-auto,1,0,", "feroma-auto,1,x,"), "clients.csv:2: must be a number"));
   EXPECT_TRUE(
       holds(refusal("clients.csv", "feroma-auto,1,0,", "feroma-auto,1,"), "clients.csv:2: must have 9 columns"));
+}
+
+TEST(RunData, ColumnsAreFoundByTheirNames) {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {});
+  const RunData usual = load_run(folder.path());
+  std::istringstream lines(read_text(folder / "clients.csv"));
+  std::string turned;  // the columns the other way round, with one more
+  for (std::string line; std::getline(lines, line);) {
+    std::vector<std::string> fields = detail::split_csv_line(line, "");
+    std::reverse(fields.begin(), fields.end());
+    turned += turned.empty() ? "from_a_later_version" : "1";
+    for (const std::string& field : fields) {
+      turned += "," + field;
+    }
+    turned += "\n";
+  }
+  write_file_atomically(folder / "clients.csv", turned);
+  const RunData run = load_run(folder.path());
+  ASSERT_EQ(run.algorithms.size(), usual.algorithms.size());
+  for (std::size_t i = 0; i < run.algorithms.size(); ++i) {
+    ASSERT_EQ(run.algorithms[i].rounds.size(), usual.algorithms[i].rounds.size());
+    for (std::size_t r = 0; r < run.algorithms[i].rounds.size(); ++r) {
+      const std::vector<ClientRecord>& clients = run.algorithms[i].rounds[r].clients;
+      const std::vector<ClientRecord>& expected = usual.algorithms[i].rounds[r].clients;
+      ASSERT_EQ(clients.size(), expected.size());
+      EXPECT_EQ(clients.back().client, expected.back().client);
+      EXPECT_EQ(clients.back().distribution, expected.back().distribution);
+      EXPECT_EQ(clients.back().accuracy_after, expected.back().accuracy_after);
+      EXPECT_EQ(clients.back().strategy, expected.back().strategy);
+    }
+  }
 }
 
 TEST(RunData, ClientsHaveFiguresThatAClientCanHave) {

@@ -198,6 +198,21 @@ TEST(RunWriter, AResumedRunHasTheBytesOfAnUndisturbedOne) {
   }
 }
 
+TEST(RunWriter, AResumedRunKeepsItsColumns) {
+  const TempFolder folder;
+  (void)RunWriter(folder.path(), Mode::create).flush_and_sizes();
+  const std::string metrics = "round,algorithm,from_a_later_version,seconds\n";
+  const std::string clients = "strategy,client,round,algorithm\n";
+  write_file_atomically(folder / "metrics.csv", metrics);
+  write_file_atomically(folder / "clients.csv", clients);
+  RunWriter writer(folder.path(), Mode::resume);
+  writer.truncate_to({metrics.size(), clients.size(), 0});
+  writer.round_finished(mapped_round());
+  (void)writer.flush_and_sizes();
+  EXPECT_EQ(read_text(folder / "metrics.csv"), metrics + "6,feroma-auto,,1.5\n");
+  EXPECT_EQ(read_text(folder / "clients.csv"), clients + "clustered,3,6,feroma-auto\n,7,6,feroma-auto\n");
+}
+
 TEST(RunWriter, CreateStartsAnewAndClearsUnfinishedWrites) {
   const TempFolder folder;
   {
