@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 class KeptCells : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const std::string command =
-        "tar -xzf '" FEROMA_SOURCE_DIR "/docs/results/cells.tar.gz' -C '" + out().string() + "'";
+  void unpack(const std::string& members) const {
+    const std::string archive = FEROMA_SOURCE_DIR "/docs/results/cells.tar.gz";
+    const std::string command = "tar -xzf '" + archive + "' -C '" + out().string() + "' --wildcards " + members;
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
   [[nodiscard]] const fs::path& out() const { return scratch_.path(); }
@@ -37,13 +37,13 @@ const std::map<std::int64_t, std::string> kHashes{
 };
 
 TEST_F(KeptCells, KeepTheirHashes) {
+  unpack("'*/config.toml'");
   for (const auto& [seed, hash] : kHashes) {
     EXPECT_EQ(cell_hash(load_settings(cell_folder(out(), hash.substr(0, 16)) / "config.toml")), hash) << seed;
   }
   std::size_t count = 0;
   for (const fs::directory_entry& cell : fs::directory_iterator(out() / "cells")) {
-    const std::string key = cell.path().filename().string();
-    EXPECT_EQ(read_cell(out(), key).hash.substr(0, 16), key);
+    EXPECT_EQ(cell_hash(load_settings(cell.path() / "config.toml")).substr(0, 16), cell.path().filename().string());
     ++count;
   }
   EXPECT_GE(count, 666U);
@@ -52,6 +52,9 @@ TEST_F(KeptCells, KeepTheirHashes) {
 TEST_F(KeptCells, AreNotRunAgain) {
   if (!has_fused_products(simd_targets().front())) {
     GTEST_SKIP() << "the cells were run with fused products, and this machine has none";
+  }
+  for (const auto& [seed, hash] : kHashes) {
+    unpack("'cells/" + hash.substr(0, 16) + "/*'");
   }
   const fs::path grid = out() / "five.toml";
   std::ofstream(grid) << "[sweep]\nbase = '" FEROMA_SOURCE_DIR "/configs/paper/mnist-px.toml'\n"
