@@ -7,6 +7,8 @@ FUZZ_SECONDS ?= 60
 PREFIX ?= /usr/local
 # ccache is used where it is installed and never required.
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+# Without this it keeps nothing that was compiled from precompiled headers.
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 
 # configure/build/check PRESET: every target goes through these, so all folders are made the same way.
 configure = cmake --preset $(1) $(LAUNCHER)

@@ -25,13 +25,13 @@ std::shared_ptr<const feroma::Algorithm> after_two_rounds() {
 }
 
 /// A server with one round going on, and the connection of one client.
-class Conversation {
+class FrameConversation {
  public:
-  Conversation() {
+  FrameConversation() {
     session_ = hub_.connect({"fuzz", std::nullopt, ""}, [] {});
     round_ = std::jthread([this] { feroma::fuzz::run_one_round(hub_); });
   }
-  ~Conversation() {
+  ~FrameConversation() {
     stop_ = true;
     session_->disconnected();
   }
@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   google::protobuf::SetLogHandler(nullptr);  // it writes about every text that is none
   feroma::fuzz::Chunks chunks(feroma::fuzz::bytes_of(data, size));
   return feroma::fuzz::guarded([&] {
-    Conversation conversation;
+    FrameConversation conversation;
     while (const std::optional<Chunk> chunk = chunks.next()) {
       conversation.hear(*chunk);
     }

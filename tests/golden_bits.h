@@ -12,6 +12,7 @@
 #include "feroma/core/options.h"
 #include "tests/golden_support.h"
 #include "tests/only_simd.h"
+#include "tests/places.h"
 
 namespace feroma {
 
@@ -44,7 +45,7 @@ inline std::string simd_test_name(const testing::TestParamInfo<SimdTarget>& test
 
 /// Compares with the checksum under `name` in tests/golden/native_bits.txt.
 inline void expect_golden_bits(const std::string& name, std::span<const std::byte> bytes) {
-  std::ifstream file(std::filesystem::path(FEROMA_GOLDEN_DIR) / "native_bits.txt");
+  std::ifstream file(test::golden_file("native_bits.txt"));
   std::string key;
   std::string digest;
   while (file >> key >> digest && key != name) {

@@ -15,13 +15,14 @@
 #include "feroma/data/view.h"
 #include "feroma/models/parameters.h"
 #include "feroma/models/spec.h"
+#include "tests/places.h"
 
 namespace feroma {
 
 /// The values of tests/golden/<name>.npy (version 1, C order), which must hold elements of T.
 template <class T>
 std::vector<T> golden_values(const std::string& name, std::string_view descr) {
-  const std::filesystem::path path = std::filesystem::path(FEROMA_GOLDEN_DIR) / (name + ".npy");
+  const std::filesystem::path path = test::golden_file(name + ".npy");
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   require(bytes.size() > 10 && bytes.substr(0, 8) == std::string("\x93NUMPY\x01\x00", 8), ErrorCode::invalid_data,

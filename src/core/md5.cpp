@@ -9,7 +9,7 @@
 namespace feroma {
 namespace {
 
-constexpr std::size_t kBlockBytes = 64;
+constexpr std::size_t kMd5Block = 64;
 using Words = std::array<std::uint32_t, 4>;
 
 // RFC 1321, 3.4: floor(2^32 * abs(sin(i + 1))).
@@ -58,20 +58,20 @@ void add_block(Words& state, std::span<const std::byte> block) {
 
 std::string md5(std::span<const std::byte> bytes) {
   Words state{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
-  const std::size_t whole = bytes.size() / kBlockBytes * kBlockBytes;
-  for (std::size_t at = 0; at < whole; at += kBlockBytes) {
-    add_block(state, bytes.subspan(at, kBlockBytes));
+  const std::size_t whole = bytes.size() / kMd5Block * kMd5Block;
+  for (std::size_t at = 0; at < whole; at += kMd5Block) {
+    add_block(state, bytes.subspan(at, kMd5Block));
   }
   // The rest, the 1 bit, zeros and the length in bits fill one or two blocks.
   Bytes tail(bytes.begin() + static_cast<std::ptrdiff_t>(whole), bytes.end());
   tail.push_back(std::byte{0x80});
-  tail.resize(tail.size() + 8 <= kBlockBytes ? kBlockBytes : 2 * kBlockBytes);
+  tail.resize(tail.size() + 8 <= kMd5Block ? kMd5Block : 2 * kMd5Block);
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
   for (std::size_t i = 0; i < 8; ++i) {
     tail[tail.size() - 8 + i] = static_cast<std::byte>(bits >> (8 * i));
   }
-  for (std::size_t at = 0; at < tail.size(); at += kBlockBytes) {
-    add_block(state, std::span(tail).subspan(at, kBlockBytes));
+  for (std::size_t at = 0; at < tail.size(); at += kMd5Block) {
+    add_block(state, std::span(tail).subspan(at, kMd5Block));
   }
   std::string hex;
   for (const std::uint32_t word : state) {

@@ -6,7 +6,7 @@
 namespace feroma {
 namespace {
 
-constexpr int kMostValues = 1 << 22;
+constexpr int kLargestSample = 1 << 22;
 constexpr int kMostClasses = 1 << 16;
 
 }  // namespace
@@ -24,8 +24,8 @@ const std::vector<ModelEntry>& known_models() {
 ModelSpec make_model(std::string_view name, SampleShape input, int classes) {
   // They may come from a file or from a server; sizes of layers are products of them.
   const double values = 1.0 * input.channels * input.height * input.width;
-  require(input.channels >= 1 && input.height >= 1 && input.width >= 1 && values <= kMostValues,
-          ErrorCode::invalid_config, "[model] a sample must have 1 to {} values, got {}x{}x{}", kMostValues,
+  require(input.channels >= 1 && input.height >= 1 && input.width >= 1 && values <= kLargestSample,
+          ErrorCode::invalid_config, "[model] a sample must have 1 to {} values, got {}x{}x{}", kLargestSample,
           input.channels, input.height, input.width);
   require(classes >= 1 && classes <= kMostClasses, ErrorCode::invalid_config,
           "[model] the number of classes must be in 1..{}, got {}", kMostClasses, classes);

@@ -38,7 +38,7 @@ Clock::duration scaled(double seconds, const ServerOptions& options) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * options.clock));
 }
 
-std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::path& certificates) {
+std::shared_ptr<grpc::ServerCredentials> one_sided_credentials(const std::filesystem::path& certificates) {
   if (certificates.empty()) {
     return grpc::InsecureServerCredentials();
   }
@@ -52,9 +52,11 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
 using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
 using FlowerStream = MessageStream<FlowerBridge, flower::ClientMessage>;
 
-class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<flower::FlowerService::Service> {
+}  // namespace
+
+class FlowerJoins final : public flower::FlowerService::WithRawCallbackMethod_Join<flower::FlowerService::Service> {
  public:
-  Service(Hub& hub, FrontDoor& door, const FederationPlan& plan, const FlowerOptions& options)
+  FlowerJoins(Hub& hub, FrontDoor& door, const FederationPlan& plan, const FlowerOptions& options)
       : hub_(hub),
         door_(door),
         restart_seconds_(options.restart_seconds),
@@ -109,15 +111,13 @@ class Service final : public flower::FlowerService::WithRawCallbackMethod_Join<f
   FlowerPulse pulse_;  // last: its bridges leave notes with the scribe
 };
 
-}  // namespace
-
 class FlowerServer::Parts {
  public:
   Parts(Hub& hub, const FederationPlan& plan, const FlowerOptions& options)
       : door(options.address, limits_of(plan), /*tls=*/false), service(hub, door, plan, options), server(door) {}
 
   FrontDoor door;  ///< counts and times connections; which TLS Flower's clients speak is between them and gRPC
-  Service service;
+  FlowerJoins service;
   GuardedServer server;
 };
 
@@ -137,7 +137,7 @@ FlowerServer::FlowerServer(Hub& hub, const FederationPlan& plan, const FlowerOpt
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kFastestPingMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  parts_->server.start(builder, credentials_of(options.certificates), limits_of(plan),
+  parts_->server.start(builder, one_sided_credentials(options.certificates), limits_of(plan),
                        fmt::format("the server for Flower's clients at {}", options.address));
 }
 

@@ -32,7 +32,7 @@ constexpr const char* kUnlisted = "its certificate is not on the list any more";
 using Refused = RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>;
 using TrainStream = MessageStream<Session, v1::ClientFrame>;
 
-std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::path& certificates) {
+std::shared_ptr<grpc::ServerCredentials> mutual_credentials(const std::filesystem::path& certificates) {
   if (certificates.empty()) {
     return grpc::InsecureServerCredentials();
   }
@@ -49,11 +49,13 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::filesystem::p
   return grpc::SslServerCredentials(options);
 }
 
+}  // namespace
+
 /// Frames are read as bytes, so that one that is no frame can be told from a connection that is gone.
-class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Federation::Service> {
+class TrainService final : public v1::Federation::WithRawCallbackMethod_Train<v1::Federation::Service> {
  public:
   /// Without `certificates` everybody is who they say.
-  Service(Hub& hub, FrontDoor& door, const std::filesystem::path& certificates)
+  TrainService(Hub& hub, FrontDoor& door, const std::filesystem::path& certificates)
       : hub_(hub), door_(door), secure_(!certificates.empty()), list_(client_list_file(certificates)) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Train(grpc::CallbackServerContext* context) override {
@@ -168,15 +170,13 @@ class Service final : public v1::Federation::WithRawCallbackMethod_Train<v1::Fed
   Scribe scribe_;
 };
 
-}  // namespace
-
 class GrpcServer::Parts {
  public:
   Parts(Hub& hub, const std::string& address, const std::filesystem::path& certificates, const DoorLimits& limits)
       : door(address, limits, /*tls=*/!certificates.empty()), service(hub, door, certificates), server(door) {}
 
   FrontDoor door;
-  Service service;
+  TrainService service;
   GuardedServer server;
 };
 
@@ -185,7 +185,7 @@ GrpcServer::GrpcServer(Hub& hub, const std::string& address, const std::filesyst
   require(!certificates.empty() || is_loopback(address), ErrorCode::invalid_config,
           "listening without certificates is for loopback only, got {}: see feroma cert", address);
   write_into_our_log(Handshakes::door_tells);
-  const std::shared_ptr<grpc::ServerCredentials> credentials = credentials_of(certificates);
+  const std::shared_ptr<grpc::ServerCredentials> credentials = mutual_credentials(certificates);
   parts_ = std::make_unique<Parts>(hub, address, certificates, limits);
   grpc::ServerBuilder builder;
   builder.RegisterService(&parts_->service);

@@ -23,7 +23,7 @@ std::string escaped(std::string_view value) {
 }
 
 /// A string as JSON writes it. Bytes above ASCII are taken to be UTF-8.
-std::string quoted(std::string_view value) {
+std::string json_string(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') {
@@ -146,7 +146,8 @@ bool is_serving(const ServerStatus& status) { return status.healthy && !status.d
 
 std::string health_page(const ServerStatus& status) {
   const std::string_view word = status.draining ? "draining" : status.healthy ? "ok" : "unhealthy";
-  const std::string why = is_serving(status) || status.reason.empty() ? "" : ",\"reason\":" + quoted(status.reason);
+  const std::string why =
+      is_serving(status) || status.reason.empty() ? "" : ",\"reason\":" + json_string(status.reason);
   return fmt::format("{{\"status\":\"{}\",\"round\":{},\"clients\":{}{}}}\n", word, status.round, status.clients, why);
 }
 

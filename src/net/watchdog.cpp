@@ -6,7 +6,7 @@
 namespace feroma::net {
 namespace {
 
-constexpr auto kGlance = std::chrono::milliseconds(200);
+constexpr auto kWatch = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void Watchdog::watch(const std::stop_token& end) {
       link_.cancel();
       return;
     }
-    rest.wait_for(lock, end, std::min<Clock::duration>(kGlance, patience_.load()), [] { return false; });
+    rest.wait_for(lock, end, std::min<Clock::duration>(kWatch, patience_.load()), [] { return false; });
   }
 }
 

@@ -10,7 +10,7 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 560;  ///< or more, where labels need it
+constexpr double kBarsWidth = 560;  ///< or more, where labels need it
 constexpr double kRow = 18;
 constexpr double kHead = 26;
 
@@ -54,7 +54,7 @@ std::string cost_bars_svg(const ResultGroup& group) {
     widest = std::max(widest, text_width(row.label));
   }
   const double left = widest + 14;
-  const double width = std::max(kWidth, left + kWidth / 2);
+  const double width = std::max(kBarsWidth, left + kBarsWidth / 2);
   std::string bars;
   double y = 0;
   for (std::size_t column = 0; column < group_columns().size(); ++column) {

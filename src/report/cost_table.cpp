@@ -34,7 +34,8 @@ bool has_paper_inputs(const CostModel& model, const RunEntry& run) {
 }
 
 /// The paper's methods of the table, and ours.
-constexpr std::array<std::pair<const char*, const char*>, 2> kMethods{{{"FedAvg", "fedavg"}, {"Feroma", "feroma"}}};
+constexpr std::array<std::pair<const char*, const char*>, 2> kPublishedMethods{
+    {{"FedAvg", "fedavg"}, {"Feroma", "feroma"}}};
 
 /// Whether a run can be measured for a model of the table. Variants of a preset and noised profiles have other sizes.
 bool fits(const CostModel& model, const RunEntry& run, const OurResult& result) {
@@ -123,7 +124,7 @@ const std::vector<CostModel>& cost_models() {
 }
 
 bool is_in_cost_table(const RunEntry& run, const OurResult& result) {
-  const bool is_published = std::any_of(kMethods.begin(), kMethods.end(),
+  const bool is_published = std::any_of(kPublishedMethods.begin(), kPublishedMethods.end(),
                                         [&](const auto& method) { return method.second == result.result.algorithm; });
   return is_published && std::any_of(cost_models().begin(), cost_models().end(),
                                      [&](const CostModel& model) { return fits(model, run, result); });
@@ -136,7 +137,7 @@ void fill_cost_table(const std::vector<PublishedFigure>& published, const RunSet
                    {"kB, analytic", false, 2},
                    {"s at 20 MB/s, analytic", false, 4}};
   for (const CostModel& model : cost_models()) {
-    for (const auto& [method, algorithm] : kMethods) {
+    for (const auto& [method, algorithm] : kPublishedMethods) {
       const std::map<std::string, Traffic> labels = measured(model, algorithm, set, results);
       for (const auto& [label, traffic] : labels) {
         table.rows.push_back(row_of(model, method, label, published, traffic));

@@ -16,7 +16,7 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 560;
+constexpr double kMixingWidth = 560;
 constexpr double kGap = 14;
 constexpr double kStrip = 4;
 constexpr double kLeast = 0.004;  // weights below it would not be seen
@@ -164,7 +164,7 @@ std::string mixing_rounds_svg(const AlgorithmRun& algorithm) {
     return "";
   }
   constexpr double kPanels = 3;
-  constexpr double kSize = (kWidth - (kPanels - 1) * kGap) / kPanels;
+  constexpr double kSize = (kMixingWidth - (kPanels - 1) * kGap) / kPanels;
   std::string panels;
   double bottom = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -173,7 +173,7 @@ std::string mixing_rounds_svg(const AlgorithmRun& algorithm) {
     panels += round_panel(algorithm, algorithm.mixing[places[i]], x, y, kSize);
     bottom = y + kSize;
   }
-  return open_svg(kWidth, bottom + 24,
+  return open_svg(kMixingWidth, bottom + 24,
                   fmt::format("Mixing weights of {} in {} of {} rounds: receiving clients down, sources across, sorted "
                               "by true distribution",
                               algorithm.label, places.size(), algorithm.mixing.size())) +
@@ -209,7 +209,7 @@ std::string mixing_clients_svg(const AlgorithmRun& algorithm) {
     return "";
   }
   constexpr double kAcross = 4;
-  constexpr double kSize = (kWidth - (kAcross - 1) * kGap) / kAcross;
+  constexpr double kSize = (kMixingWidth - (kAcross - 1) * kGap) / kAcross;
   const int first = algorithm.mixing.front().round;
   const int last = algorithm.mixing.back().round;
   const bool whole = places.size() == algorithm.mixing.size();
@@ -249,7 +249,7 @@ std::string mixing_clients_svg(const AlgorithmRun& algorithm) {
   }
   const std::string across =
       fmt::format("{}rounds {} to {}", whole ? "" : fmt::format("{} of the ", places.size()), first, last);
-  return open_svg(kWidth, bottom + 24,
+  return open_svg(kMixingWidth, bottom + 24,
                   fmt::format("Whose models each client of {} took, round by round: sources down, {} across",
                               algorithm.label, across)) +
          panels +

@@ -14,8 +14,8 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 560;
-constexpr double kBottom = 270;
+constexpr double kPlotWidth = 560;
+constexpr double kPlotBottom = 270;
 
 Scale scale_of(const Plot& plot) {
   double low = std::numeric_limits<double>::infinity();
@@ -70,14 +70,14 @@ const char* class_of(Plot::Look look) {
 }
 
 std::string plot_svg(const Plot& plot) {
-  PlotArea area{60, kWidth - 24, 28, kBottom, scale_of(plot)};
+  PlotArea area{60, kPlotWidth - 24, 28, kPlotBottom, scale_of(plot)};
   std::vector<LegendItem> keys;
   for (const Plot::Series& series : plot.series) {
     keys.push_back({series.label, series.colour, class_of(series.look)});
   }
-  const Legend legend = legend_svg(keys, 12, kBottom + 46, kWidth - 24);
+  const Legend legend = legend_svg(keys, 12, kPlotBottom + 46, kPlotWidth - 24);
   const std::string changes = plot.drifts.empty() ? "" : fmt::format("; data change {} times", plot.drifts.size());
-  std::string svg = open_svg(kWidth, kBottom + 52 + legend.height,
+  std::string svg = open_svg(kPlotWidth, kPlotBottom + 52 + legend.height,
                              fmt::format("{}: {} over {}{}", plot.title, plot.y_title, plot.x_title, changes)) +
                     vertical_axis_svg(area, plot.y_title);
   area.left += 14;  // the first and the last place stand off the edges
@@ -85,14 +85,14 @@ std::string plot_svg(const Plot& plot) {
   const auto count = static_cast<double>(plot.places.size());
   for (std::size_t i = 0; i < plot.places.size(); ++i) {
     svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
-                       area.x(static_cast<double>(i), count), kBottom + 20, escape_html(plot.places[i]));
+                       area.x(static_cast<double>(i), count), kPlotBottom + 20, escape_html(plot.places[i]));
   }
   for (const double place : plot.drifts) {
     svg += fmt::format(R"(<line class="drift" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)", area.x(place, count),
                        area.top, area.bottom);
   }
-  svg += fmt::format(R"(<text class="strong" x="{}" y="{}" text-anchor="end">{}</text>)", kWidth - 10, kBottom + 38,
-                     escape_html(plot.x_title));
+  svg += fmt::format(R"(<text class="strong" x="{}" y="{}" text-anchor="end">{}</text>)", kPlotWidth - 10,
+                     kPlotBottom + 38, escape_html(plot.x_title));
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     // A little apart, so that error bars do not cover one another.
     const double shift = 2.5 * (static_cast<double>(i) - static_cast<double>(plot.series.size() - 1) / 2);

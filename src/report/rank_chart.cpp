@@ -11,8 +11,8 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 640;  ///< or more, where labels need it
-constexpr double kLine = 62;    ///< where the ranks stand
+constexpr double kRanksWidth = 640;  ///< or more, where labels need it
+constexpr double kLine = 62;         ///< where the ranks stand
 constexpr double kStep = 18;
 
 }  // namespace
@@ -40,7 +40,7 @@ std::string rank_chart_svg(const Comparison& comparison) {
   for (const std::string& label : comparison.labels) {
     margin = std::max(margin, text_width(label + " (00.00)") + 20);
   }
-  const double width = std::max(kWidth, 2 * margin + kWidth / 3);
+  const double width = std::max(kRanksWidth, 2 * margin + kRanksWidth / 3);
   const auto x = [&](double rank) {
     return margin + (width - 2 * margin) * (rank - 1) / std::max(1.0, static_cast<double>(count) - 1);
   };

@@ -13,11 +13,11 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 480;
-constexpr double kHeight = 190;
-constexpr double kLeft = 40;
-constexpr double kTop = 8;
-constexpr double kBottom = 160;
+constexpr double kSharesWidth = 480;
+constexpr double kSharesHeight = 190;
+constexpr double kSharesLeft = 40;
+constexpr double kSharesTop = 8;
+constexpr double kSharesBottom = 160;
 constexpr double kMaxBar = 40;
 
 using Shares = std::array<std::pair<std::string_view, double>, 3>;
@@ -35,9 +35,9 @@ bool round_has_shares(const RoundRecord& round) {
 std::string bar_svg(const RoundRecord& round, double x, double width) {
   std::string svg = "<g>";
   std::string text = fmt::format("round {}:", round.round);
-  double y = kBottom;
+  double y = kSharesBottom;
   for (const auto& [name, share] : shares_of(round)) {
-    const double height = std::clamp(share, 0.0, 1.0) * (kBottom - kTop);
+    const double height = std::clamp(share, 0.0, 1.0) * (kSharesBottom - kSharesTop);
     y -= height;
     if (height > 0) {
       svg += fmt::format(R"(<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)", name, x, y,
@@ -57,24 +57,25 @@ bool has_shares(const AlgorithmRun& algorithm) {
 std::string share_chart_svg(const AlgorithmRun& algorithm) {
   std::string svg =
       fmt::format(R"(<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="Strategy shares of {} per round">)",
-                  kWidth, kHeight, escape_html(algorithm.label));
+                  kSharesWidth, kSharesHeight, escape_html(algorithm.label));
   for (const int percent : {0, 50, 100}) {
-    const double y = kBottom - (kBottom - kTop) * percent / 100;
-    svg += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft, kWidth, y, y);
-    svg += fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end">{} %</text>)", kLeft - 6, y + 4, percent);
+    const double y = kSharesBottom - (kSharesBottom - kSharesTop) * percent / 100;
+    svg +=
+        fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>)", kSharesLeft, kSharesWidth, y, y);
+    svg += fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end">{} %</text>)", kSharesLeft - 6, y + 4, percent);
   }
   const int count = algorithm.rounds.back().round;
-  const double step = (kWidth - kLeft) / std::max(1, count);
+  const double step = (kSharesWidth - kSharesLeft) / std::max(1, count);
   const double width = std::min(kMaxBar, step * 0.84);
   for (const RoundRecord& round : algorithm.rounds) {
-    const double middle = kLeft + step * (round.round - 0.5);
+    const double middle = kSharesLeft + step * (round.round - 0.5);
     if (round_has_shares(round)) {
       svg += bar_svg(round, middle - width / 2, width);
     }
     const int every = count <= 10 ? 1 : count <= 50 ? 5 : 20;
     if (round.round == 1 || round.round % every == 0) {
-      svg +=
-          fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", middle, kBottom + 18, round.round);
+      svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", middle, kSharesBottom + 18,
+                         round.round);
     }
   }
   return svg + "</svg>";

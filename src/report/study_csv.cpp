@@ -12,7 +12,7 @@ namespace {
 
 /// New columns come last: readers know the others by their places. What a published figure is headed with stands in
 /// front, what our runs are behind it; of figures set aside, and where headings are swapped, the two differ.
-constexpr std::string_view kHeader =
+constexpr std::string_view kStudyHeader =
     "table,dataset,shift,level,drift,clients,method,variant,metric,label,seeds,mean,std,published_mean,published_std,"
     "published_printed,difference,our_dataset,our_level,our_drift,cells_found,cells_needed\n";
 
@@ -168,7 +168,7 @@ std::string comparison_lines(const Comparison& comparison) {
 }  // namespace
 
 std::string study_csv(const Study& study) {
-  std::string text(kHeader);
+  std::string text(kStudyHeader);
   for (const PaperTable& table : study.tables) {
     text += table_lines(table);
   }

@@ -211,9 +211,9 @@ std::vector<Curves> means_over_shifts(const std::map<FamilyKey, Curves>& all) {
     }
   }
   std::vector<Curves> means;
-  constexpr std::size_t kShifts = 4;
+  constexpr std::size_t kAllShifts = 4;
   for (const auto& [rest, shifts] : by_rest) {
-    if (shifts.size() == kShifts) {
+    if (shifts.size() == kAllShifts) {
       Curves mean{shifts.begin()->second->run, rest.first, false, {}, {}, {}};
       std::vector<const Points*> ours;
       std::vector<const Points*> published;

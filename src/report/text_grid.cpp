@@ -5,7 +5,7 @@
 namespace feroma::detail {
 namespace {
 
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kBetween = 2;
 
 /// Columns on the screen, for text without combining or wide characters.
 std::size_t width_of(const std::string& text) {
@@ -34,7 +34,7 @@ std::string text_grid(const std::vector<std::vector<TextCell>>& rows, std::size_
   for (const std::vector<TextCell>& row : rows) {
     for (std::size_t c = 0; c < row.size(); ++c) {
       const std::string space(widths[c] - width_of(row[c].text), ' ');
-      text.append(c == 0 ? 0 : kGap, ' ');
+      text.append(c == 0 ? 0 : kBetween, ' ');
       text += c < left ? toned(row[c], colour) + space : space + toned(row[c], colour);
     }
     while (text.ends_with(' ')) {

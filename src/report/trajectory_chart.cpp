@@ -15,8 +15,8 @@
 namespace feroma::detail {
 namespace {
 
-constexpr double kWidth = 560;
-constexpr double kHeight = 300;
+constexpr double kMapWidth = 560;
+constexpr double kMapHeight = 300;
 
 struct Sample {
   int round = 0;
@@ -76,7 +76,7 @@ std::string round_axis(const PlotArea& area, const CurveData& data) {
     const double x = area.x(round - 1.5, data.last);  // data change between two rounds
     svg += fmt::format(R"(<line class="drift" x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/>)", x, x, area.top, area.bottom);
   }
-  return svg + fmt::format(R"(<text class="strong" x="{}" y="{:.1f}" text-anchor="end">round</text>)", kWidth - 10,
+  return svg + fmt::format(R"(<text class="strong" x="{}" y="{:.1f}" text-anchor="end">round</text>)", kMapWidth - 10,
                            area.bottom + 36);
 }
 
@@ -112,8 +112,8 @@ std::string trajectory_svg(const AlgorithmRun& algorithm, std::size_t colour) {
       }
     }
   }
-  PlotArea area{48, kWidth - 10, 28, kHeight - 42, low > high ? Scale{} : scale_for(low, high)};
-  std::string svg = open_svg(kWidth, kHeight,
+  PlotArea area{48, kMapWidth - 10, 28, kMapHeight - 42, low > high ? Scale{} : scale_for(low, high)};
+  std::string svg = open_svg(kMapWidth, kMapHeight,
                              fmt::format("Accuracy of {} over {} rounds, {} clients behind their mean; data change "
                                          "before {} of the rounds",
                                          algorithm.label, data.last, clients.size(), data.drifts.size()));

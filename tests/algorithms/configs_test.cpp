@@ -10,12 +10,13 @@
 
 #include "feroma/algorithms/registry.h"
 #include "feroma/runtime/experiment.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
 
 Experiment experiment_of(const std::string& name) {
-  return read_experiment(load_settings(std::filesystem::path(FEROMA_SOURCE_DIR) / "configs" / name));
+  return read_experiment(load_settings(test::source_file("configs") / name));
 }
 
 // Before any test registers a method of its own.

@@ -7,7 +7,7 @@
 namespace feroma {
 namespace {
 
-constexpr std::int64_t kModel = test::kLeNetBytes;
+constexpr std::int64_t kModelBytes = test::kLeNetBytes;
 constexpr std::int64_t kPass = test::kCostSamples;  // every sample once through a model
 constexpr std::int64_t kNumber = 8;                 // a whole number on the wire
 constexpr std::int64_t kPrototypes = 4 * 10 * 84;   // ten classes, what the last layer of LeNet-5 reads
@@ -42,10 +42,10 @@ TEST_P(CostTable, HoldsForLeNet5) {
 }
 
 /// One model each way, with the number of examples, and two epochs: what everything is compared with.
-constexpr test::RoundCost kFedAvg{kModel, kModel + kNumber, {2 * kPass, 2 * kPass}};
+constexpr test::RoundCost kFedAvg{kModelBytes, kModelBytes + kNumber, {2 * kPass, 2 * kPass}};
 
 constexpr test::RoundCost trains_times(std::int64_t times) {
-  return {kModel, kModel + kNumber, {times * 2 * kPass, times * 2 * kPass}};
+  return {kModelBytes, kModelBytes + kNumber, {times * 2 * kPass, times * 2 * kPass}};
 }
 
 test::LeNetRounds until(Round last, Round scheduled = 20) { return {last, 1, {}, scheduled}; }
@@ -55,26 +55,29 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         CostRow{"FedAvg", "fedavg", {}, kFedAvg},
         // Three models both ways, with the client's shares; the label priors of each go both ways too.
-        CostRow{"FedEm", "fedem", {}, {3 * kModel, 3 * kModel + 3 * 4 + kNumber, {(3 + 6) * kPass, 6 * kPass}}},
+        CostRow{
+            "FedEm", "fedem", {}, {3 * kModelBytes, 3 * kModelBytes + 3 * 4 + kNumber, {(3 + 6) * kPass, 6 * kPass}}},
         CostRow{"FedRc",
                 "fedrc",
                 {},
-                {3 * kModel + 3 * 10 * 4, 3 * kModel + 3 * 10 * 4 + 3 * 4 + kNumber, {(3 + 6) * kPass, 6 * kPass}}},
+                {3 * kModelBytes + 3 * 10 * 4,
+                 3 * kModelBytes + 3 * 10 * 4 + 3 * 4 + kNumber,
+                 {(3 + 6) * kPass, 6 * kPass}}},
         CostRow{"FesemOnceItsClientsHaveAHome", "fesem", until(2), kFedAvg}, CostRow{"Cfl", "cfl", {}, kFedAvg},
-        CostRow{"Ifca", "ifca", {}, {3 * kModel, kModel + 2 * kNumber, {(3 + 2) * kPass, 2 * kPass}}},
+        CostRow{"Ifca", "ifca", {}, {3 * kModelBytes, kModelBytes + 2 * kNumber, {(3 + 2) * kPass, 2 * kPass}}},
         // A step of time with three models: all of them down and scored on both windows, of which one model is trained.
         // Beside them: the windows to score; which model was kept, windows and their models; the window's number,
         // merits, guesses and counts.
         CostRow{"FedDriftWhereATimeStepBegins",
                 "feddrift",
                 {2, 3, {0, 1}},
-                {3 * kModel + 2 * kNumber + 5 * kNumber,
-                 kModel + kNumber + kNumber + 4 * (3 * 2) + 4 * 2 + 2 * kNumber,
+                {3 * kModelBytes + 2 * kNumber + 5 * kNumber,
+                 kModelBytes + kNumber + kNumber + 4 * (3 * 2) + 4 * 2 + 2 * kNumber,
                  {3 * 2 * kPass + 2 * 2 * kPass, 2 * 2 * kPass}}},
         CostRow{"FedDriftWithinATimeStep",
                 "feddrift",
                 {2, 3},
-                {kModel + 2 * kNumber, kModel + 2 * kNumber, {2 * kPass, 2 * kPass}}},
+                {kModelBytes + 2 * kNumber, kModelBytes + 2 * kNumber, {2 * kPass, 2 * kPass}}},
         CostRow{"PFedMe", "pfedme", {}, trains_times(5)}, CostRow{"Apfl", "apfl", {}, trains_times(2)},
         CostRow{"AtpWhileItTrains", "atp", {}, kFedAvg},
         // Rates for ten tensors; two gradients of every batch.
@@ -90,19 +93,21 @@ INSTANTIATE_TEST_SUITE_P(
         CostRow{"FedGps",
                 "fedgps",
                 until(2),
-                {2 * kModel + 2 * kNumber + 4 * 850 + kPrototypes + 10 * kNumber,
-                 kModel + 4 * 850 + kPrototypes + 20 * kNumber,
+                {2 * kModelBytes + 2 * kNumber + 4 * 850 + kPrototypes + 10 * kNumber,
+                 kModelBytes + 4 * 850 + kPrototypes + 20 * kNumber,
                  {2 * kPass + 6 * 64, 2 * kPass + 6 * 64}}},
         // The score network has 11 028 weights; a changed copy of every batch is trained on too.
-        CostRow{
-            "Foogd", "foogd", {}, {kModel + 4 * 11028, kModel + 4 * 11028 + kNumber, {2 * 2 * kPass, 2 * 2 * kPass}}},
+        CostRow{"Foogd",
+                "foogd",
+                {},
+                {kModelBytes + 4 * 11028, kModelBytes + 4 * 11028 + kNumber, {2 * 2 * kPass, 2 * 2 * kPass}}},
         // Embeddings, class counts, and how many samples they were drawn from.
         CostRow{"ShiftExWhereItGetsItsEncoder",
                 "shiftex",
                 until(2),
-                {kModel, kModel + kNumber + 4 * (10 * 84 + 10) + kNumber, {(2 + 1) * kPass, 2 * kPass}}},
+                {kModelBytes, kModelBytes + kNumber + 4 * (10 * 84 + 10) + kNumber, {(2 + 1) * kPass, 2 * kPass}}},
         CostRow{"ShiftExWhileNothingChanges", "shiftex", until(4), kFedAvg},
-        CostRow{"Scaffold", "scaffold", {}, {2 * kModel, 2 * kModel + kNumber, {2 * kPass, 2 * kPass}}},
+        CostRow{"Scaffold", "scaffold", {}, {2 * kModelBytes, 2 * kModelBytes + kNumber, {2 * kPass, 2 * kPass}}},
         CostRow{"FedProx", "fedprox", {}, kFedAvg}, CostRow{"FedAdam", "fedadam", {}, kFedAvg},
         CostRow{"Ditto", "ditto", {}, trains_times(2)}, CostRow{"Local", "local", {}, {0, 0, {2 * kPass, 2 * kPass}}}),
     [](const auto& row) { return row.param.fact; });

@@ -26,10 +26,6 @@ std::vector<std::unique_ptr<Algorithm>> both(int components) {
   return algorithms;
 }
 
-void uplink(Algorithm& algorithm, std::map<ClientId, Message> answers) {
-  test::deliver(algorithm, 1, 0, std::move(answers));
-}
-
 TEST(FedEm, OneComponentIsFedAvgToTheBit) {
   const auto native = [](const ModelSpec& spec) { return make_engine(EngineKind::native, spec); };
   for (const test::MakeEngine& engine : {test::MakeEngine(test::make_toy_engine), test::MakeEngine(native)}) {
@@ -99,7 +95,7 @@ TEST(FedEm, AStepNeverMakesTheDataLessLikely) {
     const double after = surprise(toy, models_in(answer, 3), answer.floats("shares"));
     EXPECT_LT(after, before) << round;
     before = after;
-    uplink(*algorithm, {{ClientId{0}, answer}});
+    test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer}});
   }
 }
 
@@ -186,8 +182,9 @@ TEST(FedEm, AveragesByExamplesAndNotByShares) {
   const TwoConcepts toy;
   const auto algorithm = make_fedem({.components = 2});
   algorithm->init(toy.server());
-  uplink(*algorithm, {{ClientId{0}, answer_with(toy.spec(), 1, {1, 0}, 30)},
-                      {ClientId{1}, answer_with(toy.spec(), 5, {0.25F, 0.75F}, 10)}});
+  test::deliver(*algorithm, 1, 0,
+                {{ClientId{0}, answer_with(toy.spec(), 1, {1, 0}, 30)},
+                 {ClientId{1}, answer_with(toy.spec(), 5, {0.25F, 0.75F}, 10)}});
   EXPECT_FLOAT_EQ(algorithm->served()[0].model->values()[0], 2);
   EXPECT_FLOAT_EQ(algorithm->served()[1].model->values()[0], 2);
   EXPECT_EQ(algorithm->clusters()->shares.at(ClientId{1}), (std::vector<double>{0.25, 0.75}));
@@ -197,9 +194,10 @@ TEST(FedEm, AnAbsentClientKeepsItsSharesAlsoAfterLoading) {
   const TwoConcepts toy;
   const auto algorithm = make_fedem({.components = 2});
   algorithm->init(toy.server());
-  uplink(*algorithm, {{ClientId{0}, answer_with(toy.spec(), 1, {1, 0}, 30)},
-                      {ClientId{1}, answer_with(toy.spec(), 5, {0.25F, 0.75F}, 10)}});
-  uplink(*algorithm, {{ClientId{0}, answer_with(toy.spec(), 1, {0.5F, 0.5F}, 30)}});
+  test::deliver(*algorithm, 1, 0,
+                {{ClientId{0}, answer_with(toy.spec(), 1, {1, 0}, 30)},
+                 {ClientId{1}, answer_with(toy.spec(), 5, {0.25F, 0.75F}, 10)}});
+  test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer_with(toy.spec(), 1, {0.5F, 0.5F}, 30)}});
   const std::map<ClientId, std::vector<double>> shares{{ClientId{0}, {0.5, 0.5}}, {ClientId{1}, {0.25, 0.75}}};
   test::expect_view(*algorithm, shares, {ClientId{0}});
   const auto other = make_fedem({.components = 2});
@@ -224,13 +222,13 @@ TEST(FedRc, PriorsAreTheLabelsOfEachComponent) {
     first.values["label_mass"] = label_counts(2, 4, 30);
     Message second = answer_with(toy.spec(), 1, {1, 0}, 10);
     second.values["label_mass"] = label_counts(2, 7, 10);
-    uplink(*algorithm, {{ClientId{0}, first}, {ClientId{1}, second}});
+    test::deliver(*algorithm, 1, 0, {{ClientId{0}, first}, {ClientId{1}, second}});
     Floats priors = algorithm->downlink(2, 0, ClientId{0}).floats("label_priors");
     EXPECT_NEAR(priors[4], 0.75, 1e-6);
     EXPECT_NEAR(priors[7], 0.25, 1e-6);
     EXPECT_GT(priors[0], 0) << "no label is impossible";
     EXPECT_NEAR(priors[12], 0.1, 1e-6) << "a component without samples favours no label";
-    uplink(*algorithm, {{ClientId{1}, second}});
+    test::deliver(*algorithm, 1, 0, {{ClientId{1}, second}});
     priors = algorithm->downlink(3, 0, ClientId{0}).floats("label_priors");
     EXPECT_NEAR(priors[4], absent == AbsentLabels::keep ? 0.75 : 0, 1e-6);
   }
@@ -242,7 +240,7 @@ TEST(FedEm, WrongAnswersAreRefused) {
   algorithm->init(toy.server());
   const auto refuses = [&](const Message& answer, std::string_view part) {
     expect_error(ErrorCode::invalid_data, part, [&] {
-      uplink(*algorithm, {{ClientId{0}, answer}});
+      test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer}});
       return 0;
     });
   };

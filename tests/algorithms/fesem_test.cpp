@@ -25,10 +25,6 @@ Message trained(ParametersPtr model, std::int64_t examples = 10) {
   return {{{"model", std::move(model)}, {"num_examples", Ints{examples}}}};
 }
 
-void uplink(Algorithm& algorithm, std::map<ClientId, Message> answers) {
-  test::deliver(algorithm, 1, 0, std::move(answers));
-}
-
 std::size_t cluster_of(const Algorithm& algorithm, ClientId client) {
   const ClusterView view = *algorithm.clusters();
   const std::vector<double>& shares = view.shares.at(client);
@@ -48,9 +44,10 @@ double squared(const ParametersPtr& a, const ParametersPtr& b) {
 std::unique_ptr<Algorithm> with_three_centres(const TwoConcepts& toy, const FesemOptions& options) {
   auto algorithm = make_fesem(options);
   algorithm->init(toy.server());
-  uplink(*algorithm, {{ClientId{0}, chosen(constant_model(toy.spec(), 0), 0)},
-                      {ClientId{1}, chosen(constant_model(toy.spec(), 1), 1)},
-                      {ClientId{2}, chosen(constant_model(toy.spec(), 4), 2)}});
+  test::deliver(*algorithm, 1, 0,
+                {{ClientId{0}, chosen(constant_model(toy.spec(), 0), 0)},
+                 {ClientId{1}, chosen(constant_model(toy.spec(), 1), 1)},
+                 {ClientId{2}, chosen(constant_model(toy.spec(), 4), 2)}});
   return algorithm;
 }
 
@@ -76,7 +73,7 @@ TEST(Fesem, AClientNobodyKnowsChoosesByLossAndGetsOneCentreFromThenOn) {
   }
   const Message answer = toy.answer(*algorithm, 1, 0);
   EXPECT_EQ(answer.integer("cluster"), static_cast<std::int64_t>(lowest(losses)));
-  uplink(*algorithm, {{ClientId{0}, answer}});
+  test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer}});
   EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), lowest(losses));
   const Message next = algorithm->downlink(2, 0, ClientId{0});
   EXPECT_EQ(next.model("model"), algorithm->served()[lowest(losses)].model);
@@ -105,7 +102,7 @@ TEST(Fesem, AFirstRoundMayTrainAllCentresAndKeepTheBest) {
   EXPECT_EQ(answer.integer("cluster"), static_cast<std::int64_t>(lowest(losses)));
   EXPECT_EQ(bits(answer.model("model")), bits(trained_apart[lowest(losses)]));
   EXPECT_EQ(answer.integer("num_examples"), samples);
-  uplink(*algorithm, {{ClientId{0}, answer}});
+  test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer}});
   EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), lowest(losses));
   toy.trainer().passes() = {};
   EXPECT_FALSE(toy.answer(*algorithm, 2, 0).has("cluster"));
@@ -127,7 +124,7 @@ TEST(Fesem, AClientGoesToTheCentreNearestToItsModel) {
     answers[static_cast<ClientId>(client)] = trained(share(std::move(params)), 10 + client);
   }
   const auto sent = answers;
-  uplink(*algorithm, answers);
+  test::deliver(*algorithm, 1, 0, answers);
   const auto moved = algorithm->served();
   double before = 0;
   double assigned = 0;
@@ -163,7 +160,7 @@ TEST(Fesem, AnEmptyCentreIsKeptOrZeroed) {
   const TwoConcepts toy;
   for (const EmptyCluster empty : {EmptyCluster::keep, EmptyCluster::zero}) {
     const auto algorithm = with_three_centres(toy, {.empty = empty});
-    uplink(*algorithm, {{ClientId{0}, trained(constant_model(toy.spec(), 0.1F))}});
+    test::deliver(*algorithm, 1, 0, {{ClientId{0}, trained(constant_model(toy.spec(), 0.1F))}});
     EXPECT_EQ(algorithm->served()[0].model->values()[0], 0.1F);
     EXPECT_EQ(algorithm->served()[2].model->values()[0], empty == EmptyCluster::keep ? 4.0F : 0.0F);
   }
@@ -172,7 +169,7 @@ TEST(Fesem, AnEmptyCentreIsKeptOrZeroed) {
 TEST(Fesem, AnAbsentClientKeepsItsClusterAlsoAfterLoading) {
   const TwoConcepts toy;
   const auto algorithm = with_three_centres(toy, {});
-  uplink(*algorithm, {{ClientId{1}, trained(constant_model(toy.spec(), 3.9F))}});
+  test::deliver(*algorithm, 1, 0, {{ClientId{1}, trained(constant_model(toy.spec(), 3.9F))}});
   const std::map<ClientId, std::vector<double>> shares{
       {ClientId{0}, {1, 0, 0}}, {ClientId{1}, {0, 0, 1}}, {ClientId{2}, {0, 0, 1}}};
   test::expect_view(*algorithm, shares, {ClientId{1}});
@@ -187,11 +184,11 @@ TEST(Fesem, AClientThatMovesBringsItsTrainingOrLosesIt) {
   const std::map<ClientId, Message> answers{{ClientId{0}, trained(constant_model(toy.spec(), 0.9F))},
                                             {ClientId{1}, trained(constant_model(toy.spec(), 1.2F))}};
   const auto keeps = with_three_centres(toy, {});
-  uplink(*keeps, answers);
+  test::deliver(*keeps, 1, 0, answers);
   EXPECT_EQ(cluster_of(*keeps, ClientId{0}), 1U);
   EXPECT_NEAR(keeps->served()[1].model->values()[0], (0.9 + 1.2) / 2, 1e-6);
   const auto loses = with_three_centres(toy, {.moved = MovedClient::untrained});
-  uplink(*loses, answers);
+  test::deliver(*loses, 1, 0, answers);
   EXPECT_EQ(cluster_of(*loses, ClientId{0}), 1U);
   EXPECT_NEAR(loses->served()[1].model->values()[0], (1.0 + 1.2) / 2, 1e-6);
 }
@@ -209,8 +206,9 @@ TEST(Fesem, DistancesAreSquaredOrSummedByTensor) {
   for (const CentreDistance distance : {CentreDistance::squared, CentreDistance::tensor_norms}) {
     const auto algorithm = make_fesem({.clusters = 2, .distance = distance});
     algorithm->init(toy.server());
-    uplink(*algorithm, {{ClientId{0}, chosen(sparse(1.7F, 0), 0)}, {ClientId{1}, chosen(sparse(1, 1), 1)}});
-    uplink(*algorithm, {{ClientId{0}, trained(sparse(0, 0))}});
+    test::deliver(*algorithm, 1, 0,
+                  {{ClientId{0}, chosen(sparse(1.7F, 0), 0)}, {ClientId{1}, chosen(sparse(1, 1), 1)}});
+    test::deliver(*algorithm, 1, 0, {{ClientId{0}, trained(sparse(0, 0))}});
     EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), distance == CentreDistance::squared ? 1U : 0U);
   }
 }
@@ -231,8 +229,9 @@ TEST(Fesem, BuffersDoNotCountInSquaredDistances) {
   for (const CentreDistance distance : {CentreDistance::squared, CentreDistance::tensor_norms}) {
     const auto algorithm = make_fesem({.clusters = 2, .distance = distance});
     algorithm->init(server);
-    uplink(*algorithm, {{ClientId{0}, chosen(filled(0, 0), 0)}, {ClientId{1}, chosen(filled(1, 1000), 1)}});
-    uplink(*algorithm, {{ClientId{0}, trained(filled(0.1F, 1000))}});
+    test::deliver(*algorithm, 1, 0,
+                  {{ClientId{0}, chosen(filled(0, 0), 0)}, {ClientId{1}, chosen(filled(1, 1000), 1)}});
+    test::deliver(*algorithm, 1, 0, {{ClientId{0}, trained(filled(0.1F, 1000))}});
     EXPECT_EQ(cluster_of(*algorithm, ClientId{0}), distance == CentreDistance::squared ? 0U : 1U);
   }
 }
@@ -282,7 +281,7 @@ TEST(Fesem, WrongAnswersAreRefused) {
   algorithm->init(toy.server());
   const auto refuses = [&](const Message& answer, std::string_view part) {
     expect_error(ErrorCode::invalid_data, part, [&] {
-      uplink(*algorithm, {{ClientId{0}, answer}});
+      test::deliver(*algorithm, 1, 0, {{ClientId{0}, answer}});
       return 0;
     });
   };

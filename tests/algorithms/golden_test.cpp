@@ -13,7 +13,7 @@ namespace {
 constexpr int kLatents = 400;
 constexpr int kDimensions = 10;
 constexpr int kClasses = 10;
-const ProfileShape kShape{kDimensions, kDimensions, kClasses, false};
+const ProfileShape kGoldenShape{kDimensions, kDimensions, kClasses, false};
 
 /// The reference order is [mean, std, class means, class stds]; ours keeps a class's mean and std together.
 std::vector<double> in_reference_order(std::span<const double> ours) {
@@ -111,12 +111,12 @@ class GoldenProfile : public testing::TestWithParam<EngineKind> {
 
 // Latents agree to 6e-8; a projection sums 400 of them in float32, so 2e-6 is a few rounding steps.
 TEST_P(GoldenProfile, OfAllPicturesIsTheReferenceProfile) {
-  expect_near(in_reference_order(encode(profile_without({}), kShape)), golden_doubles("profile_reference"), 2e-6);
+  expect_near(in_reference_order(encode(profile_without({}), kGoldenShape)), golden_doubles("profile_reference"), 2e-6);
 }
 
 TEST_P(GoldenProfile, MissingClassesAreMinusOne) {
   const std::vector<std::int32_t> removed{3, 7};
-  expect_near(in_reference_order(encode(profile_without(removed), kShape)),
+  expect_near(in_reference_order(encode(profile_without(removed), kGoldenShape)),
               golden_doubles("profile_reference_missing_3_7"), 2e-6);
 }
 
@@ -126,9 +126,9 @@ INSTANTIATE_TEST_SUITE_P(Engines, GoldenProfile, testing::Values(EngineKind::nat
 BlockScaler golden_scaler() {
   std::vector<std::vector<float>> vectors;
   for (const Profile& parent : golden_profiles("mapping_parents_raw")) {
-    vectors.push_back(encode(parent, kShape));
+    vectors.push_back(encode(parent, kGoldenShape));
   }
-  return fit_block_scaler(vectors, kShape);
+  return fit_block_scaler(vectors, kGoldenShape);
 }
 
 // Raw profiles are cast from double to float (relative 6e-8); dividing by a block's range magnifies that.
@@ -136,7 +136,7 @@ TEST(Golden, MinMaxScalingPerBlockAgrees) {
   for (const std::string which : {"parents", "current"}) {
     std::vector<double> ours;
     for (const Profile& profile : golden_profiles("mapping_" + which + "_raw")) {
-      const std::vector<double> scaled = in_reference_order(scale(golden_scaler(), encode(profile, kShape)));
+      const std::vector<double> scaled = in_reference_order(scale(golden_scaler(), encode(profile, kGoldenShape)));
       ours.insert(ours.end(), scaled.begin(), scaled.end());
     }
     expect_near(ours, golden_doubles("mapping_" + which + "_scaled"), 1e-5);
@@ -146,7 +146,7 @@ TEST(Golden, MinMaxScalingPerBlockAgrees) {
 Matrix golden_weights(Metric metric, Kernel kernel) {
   const auto parents = golden_profiles("mapping_parents_raw");
   const auto current = golden_profiles("mapping_current_raw");
-  const Gauge gauge = fit_gauge(metric, kShape, false, golden_scaler(), parents);
+  const Gauge gauge = fit_gauge(metric, kGoldenShape, false, golden_scaler(), parents);
   return weights_of({kernel, 1, 0.5, 0}, compare(gauge, current, parents), 0);
 }
 

@@ -14,12 +14,8 @@ using test::constant_model;
 using test::ToyRun;
 using test::TwoConcepts;
 
-Message trained(ParametersPtr model, std::int64_t cluster, std::int64_t examples = 10) {
+Message chosen_cluster(ParametersPtr model, std::int64_t cluster, std::int64_t examples = 10) {
   return {{{"model", std::move(model)}, {"cluster", Ints{cluster}}, {"num_examples", Ints{examples}}}};
-}
-
-void uplink(Algorithm& algorithm, std::map<ClientId, Message> answers) {
-  test::deliver(algorithm, 1, 0, std::move(answers));
 }
 
 TEST(Ifca, OneClusterIsFedAvgToTheBit) {
@@ -63,8 +59,9 @@ TEST(Ifca, ChosenModelsBecomeMeansAndOthersAreKeptOrZeroed) {
     const auto algorithm = make_ifca({.empty = empty});
     algorithm->init(toy.server());
     const auto before = algorithm->served();
-    uplink(*algorithm, {{ClientId{0}, trained(constant_model(toy.spec(), 1), 1, 30)},
-                        {ClientId{4}, trained(constant_model(toy.spec(), 5), 1, 10)}});
+    test::deliver(*algorithm, 1, 0,
+                  {{ClientId{0}, chosen_cluster(constant_model(toy.spec(), 1), 1, 30)},
+                   {ClientId{4}, chosen_cluster(constant_model(toy.spec(), 5), 1, 10)}});
     const auto after = algorithm->served();
     EXPECT_FLOAT_EQ(after[1].model->values()[0], 2);
     for (const std::size_t m : {0U, 2U}) {
@@ -81,9 +78,10 @@ TEST(Ifca, AnAbsentClientKeepsItsClusterAlsoAfterLoading) {
   const TwoConcepts toy;
   const auto algorithm = make_ifca({});
   algorithm->init(toy.server());
-  uplink(*algorithm, {{ClientId{0}, trained(constant_model(toy.spec(), 1), 1)},
-                      {ClientId{4}, trained(constant_model(toy.spec(), 5), 2)}});
-  uplink(*algorithm, {{ClientId{4}, trained(constant_model(toy.spec(), 5), 0)}});
+  test::deliver(*algorithm, 1, 0,
+                {{ClientId{0}, chosen_cluster(constant_model(toy.spec(), 1), 1)},
+                 {ClientId{4}, chosen_cluster(constant_model(toy.spec(), 5), 2)}});
+  test::deliver(*algorithm, 1, 0, {{ClientId{4}, chosen_cluster(constant_model(toy.spec(), 5), 0)}});
   test::expect_view(*algorithm, {{ClientId{0}, {0, 1, 0}}, {ClientId{4}, {1, 0, 0}}}, {ClientId{4}});
   const auto other = make_ifca({});
   other->init(toy.server());
@@ -96,7 +94,7 @@ TEST(Ifca, ARoundInWhichEverybodyDroppedChangesNothing) {
   const auto algorithm = make_ifca({.empty = EmptyCluster::zero});
   algorithm->init(toy.server());
   const auto before = test::served_bits(*algorithm);
-  uplink(*algorithm, {});
+  test::deliver(*algorithm, 1, 0, {});
   EXPECT_EQ(test::served_bits(*algorithm), before);
 }
 
@@ -109,7 +107,7 @@ TEST(Ifca, AssignmentsAreTrueOnceTheModelsLeanTheRightWay) {
   Message last = toy.answer(*algorithm, 1, 5);
   first.values["cluster"] = Ints{0};
   last.values["cluster"] = Ints{1};
-  uplink(*algorithm, {{ClientId{0}, first}, {ClientId{5}, last}});
+  test::deliver(*algorithm, 1, 0, {{ClientId{0}, first}, {ClientId{5}, last}});
   toy.play(*algorithm, 1);
   const ClusterView view = *algorithm->clusters();
   for (std::uint32_t client = 0; client < 6; ++client) {
@@ -136,7 +134,7 @@ TEST(Ifca, WrongAnswersAreRefused) {
   algorithm->init(toy.server());
   for (const std::int64_t cluster : {-1, 3}) {
     expect_error(ErrorCode::invalid_data, "[ifca] client 0's cluster must be in 0..2", [&] {
-      uplink(*algorithm, {{ClientId{0}, trained(constant_model(toy.spec(), 1), cluster)}});
+      test::deliver(*algorithm, 1, 0, {{ClientId{0}, chosen_cluster(constant_model(toy.spec(), 1), cluster)}});
       return 0;
     });
   }

@@ -11,10 +11,10 @@
 namespace feroma {
 namespace {
 
-const ModelSpec kModel = test::toy_model({1, 1, 1}, 2);  // four values: an update of d everywhere is 2 d long
+const ModelSpec kFourValues = test::toy_model({1, 1, 1}, 2);  // four values: an update of d everywhere is 2 d long
 
 ParametersPtr filled(float value) {
-  Parameters params(make_layout(kModel));
+  Parameters params(make_layout(kFourValues));
   std::fill(params.values().begin(), params.values().end(), value);
   return share(std::move(params));
 }

@@ -10,7 +10,7 @@
 namespace feroma {
 namespace {
 
-const ProfileShape kShape{2, 1, 2, true};
+const ProfileShape kPlane{2, 1, 2, true};
 
 Profile profile_of(double x, Rng& rng) {
   const auto jitter = [&] { return static_cast<float>(x + 0.01 * rng.normal()); };
@@ -40,9 +40,9 @@ RC_GTEST_PROP(MixingMatrix, DoesNotDependOnTheOrderOfParents, (std::uint16_t see
   const std::vector<Receiver> receivers = receivers_of(rng, 5);
   for (const char* preset : {"auto", "paper", "reference"}) {
     FeromaOptions options = feroma_preset(preset);
-    const Matrix before = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+    const Matrix before = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
     std::vector<Parent> reversed(parents.rbegin(), parents.rend());
-    const Matrix after = mixing_matrix(options, kShape, {}, receivers, reversed, Rng(1));
+    const Matrix after = mixing_matrix(options, kPlane, {}, receivers, reversed, Rng(1));
     for (std::size_t r = 0; r < before.rows; ++r) {
       for (std::size_t c = 0; c < before.cols; ++c) {
         RC_ASSERT(std::abs(before.at(r, c) - after.at(r, before.cols - 1 - c)) < 1e-9);
@@ -59,13 +59,13 @@ TEST(ProfileMoves, AreInUnitsOfNoiseAndOnlyOfThoseWhoWereThere) {
                                         {ClientId{1}, profile_of(0, rng)},
                                         {ClientId{2}, parents[2].profile},
                                         {ClientId{20}, profile_of(0, rng)}};
-  const auto moves = profile_moves(kShape, receivers, parents);
+  const auto moves = profile_moves(kPlane, receivers, parents);
   ASSERT_EQ(moves.size(), 4U);
   EXPECT_LT(moves[0].value(), 2);
   EXPECT_GT(moves[1].value(), 10);
   EXPECT_EQ(moves[2].value(), 0);
   EXPECT_FALSE(moves[3]);
-  EXPECT_FALSE(profile_moves(kShape, receivers, {})[0]);
+  EXPECT_FALSE(profile_moves(kPlane, receivers, {})[0]);
 }
 
 // Parents are of two distributions, five of each.
@@ -76,10 +76,10 @@ TEST(MixingMatrix, UnderARobustFoldNobodyElseHasMoreThanItBears) {
   FeromaOptions options;
   options.metric = Metric::euclidean;
   options.kernel = Kernel::inverse;
-  const Matrix before = mixing_matrix(options, kShape, {}, near, parents, Rng(1));
+  const Matrix before = mixing_matrix(options, kPlane, {}, near, parents, Rng(1));
   EXPECT_GT(*std::max_element(before.values.begin(), before.values.end()), 0.25);
   options.fold = Fold::median;
-  const Matrix after = mixing_matrix(options, kShape, {}, near, parents, Rng(1));
+  const Matrix after = mixing_matrix(options, kPlane, {}, near, parents, Rng(1));
   for (std::size_t r = 0; r < 2; ++r) {
     for (std::size_t c = 0; c < parents.size(); ++c) {
       EXPECT_TRUE(parents[c].client == near[r].client || after.at(r, c) <= 0.2 + 1e-9) << r << " " << c;
@@ -92,7 +92,7 @@ RC_GTEST_PROP(MixingMatrix, RowsSumToOneForAnyNumberOfClients, (std::uint16_t se
   const std::vector<Parent> parents = parents_of(rng, 1 + rng.below(12));
   const std::vector<Receiver> receivers = receivers_of(rng, 1 + rng.below(12));
   for (const char* preset : {"auto", "paper", "reference"}) {
-    const Matrix mixing = mixing_matrix(feroma_preset(preset), kShape, {}, receivers, parents, Rng(1));
+    const Matrix mixing = mixing_matrix(feroma_preset(preset), kPlane, {}, receivers, parents, Rng(1));
     for (std::size_t r = 0; r < mixing.rows; ++r) {
       const auto row = mixing.row(r);
       RC_ASSERT(std::abs(std::accumulate(row.begin(), row.end(), 0.0) - 1) < 1e-12);
@@ -105,7 +105,7 @@ TEST(MixingMatrix, IdenticalProfilesGiveFedAvgsWeights) {
   const Profile same = profile_of(1, rng);
   const std::vector<Parent> parents{{ClientId{0}, nullptr, same, 100}, {ClientId{1}, nullptr, same, 300}};
   const std::vector<Receiver> receivers{{ClientId{0}, same}};
-  const Matrix mixing = mixing_matrix(feroma_preset("auto"), kShape, {}, receivers, parents, Rng(1));
+  const Matrix mixing = mixing_matrix(feroma_preset("auto"), kPlane, {}, receivers, parents, Rng(1));
   EXPECT_DOUBLE_EQ(mixing.at(0, 0), 0.25);
   EXPECT_DOUBLE_EQ(mixing.at(0, 1), 0.75);
 }
@@ -119,7 +119,7 @@ TEST(MixingMatrix, AnUnchangedClientAloneInItsDistributionStaysPersonal) {
     parents.push_back({ClientId{i}, nullptr, profile, 100});
     receivers.push_back({ClientId{i}, profile});
   }
-  const Matrix mixing = mixing_matrix(feroma_preset("auto"), kShape, {}, receivers, parents, Rng(1));
+  const Matrix mixing = mixing_matrix(feroma_preset("auto"), kPlane, {}, receivers, parents, Rng(1));
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_GT(mixing.at(i, i), 0.999);
     EXPECT_EQ(strategy_of(mixing.row(i)), Strategy::personal);
@@ -131,7 +131,7 @@ TEST(MixingMatrix, GlobalShareIsTheMeanOfAllModels) {
   const std::vector<Parent> parents = parents_of(rng, 6);
   const std::vector<Receiver> receivers = receivers_of(rng, 6);
   FeromaOptions options;
-  const Matrix none = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix none = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   options.global_share = 0.25;
   const Matrix some = with_global_share(options, none, receivers, parents);
   options.global_share = 1;
@@ -167,7 +167,7 @@ TEST(MixingMatrix, NobodyLearnsFromTheMeanOfOtherTasks) {
     parents[i].profile.prior = i % 2 == 0 ? std::vector<float>{0.9F, 0.1F} : std::vector<float>{0.1F, 0.9F};
   }
   const std::vector<Receiver> receivers = receivers_of(rng, 6);
-  const Matrix by_profile = mixing_matrix({}, kShape, {}, receivers, parents, Rng(1));
+  const Matrix by_profile = mixing_matrix({}, kPlane, {}, receivers, parents, Rng(1));
   EXPECT_EQ(with_global_share({}, by_profile, receivers, parents).values, by_profile.values);
 }
 
@@ -176,11 +176,11 @@ TEST(MixingMatrix, CountsMultiplyTheWeights) {
   const std::vector<Parent> parents = parents_of(rng, 6);
   const std::vector<Receiver> receivers = receivers_of(rng, 6);
   FeromaOptions options;
-  const Matrix trained = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix trained = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   options.counts = Counts::none;
-  const Matrix none = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix none = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   options.counts = Counts::profiled;
-  const Matrix profiled = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix profiled = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   EXPECT_NE(trained.values, none.values);
   for (std::size_t i = 0; i < none.values.size(); ++i) {
     EXPECT_NEAR(profiled.values[i], none.values[i], 1e-12);  // every profile has 400 samples
@@ -194,7 +194,7 @@ TEST(MixingMatrix, ProfiledCountsAreThoseOfTheCurrentRound) {
   const std::vector<Parent> parents{{ClientId{0}, nullptr, same, 7}, {ClientId{1}, nullptr, same, 7}};
   same.num_samples = 1200;
   const std::vector<Receiver> receivers{{ClientId{1}, same}};
-  const Matrix mixing = mixing_matrix(feroma_preset("reference"), kShape, {}, receivers, parents, Rng(1));
+  const Matrix mixing = mixing_matrix(feroma_preset("reference"), kPlane, {}, receivers, parents, Rng(1));
   EXPECT_DOUBLE_EQ(mixing.at(0, 0), 0.25);  // 400 of 1600
   EXPECT_DOUBLE_EQ(mixing.at(0, 1), 0.75);
 }
@@ -205,7 +205,7 @@ TEST(MixingMatrix, SinkhornUsesEverySourceEquallyAfterCounts) {
   const std::vector<Receiver> receivers = receivers_of(rng, 4);
   FeromaOptions options = feroma_preset("paper");
   options.normalisation = Normalisation::sinkhorn;
-  const ColumnSums sums = column_sums(mixing_matrix(options, kShape, {}, receivers, parents, Rng(1)));
+  const ColumnSums sums = column_sums(mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1)));
   EXPECT_NEAR(sums.min, 1, 1e-6);
   EXPECT_NEAR(sums.max, 1, 1e-6);
 }
@@ -218,15 +218,15 @@ TEST(MixingMatrix, TakesTemperatureThresholdAndWidthFromTheOptions) {
   FeromaOptions options = feroma_preset("paper");
   options.metric = Metric::euclidean;
   options.temperature = 2;
-  const Matrix soft = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix soft = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   EXPECT_NEAR(soft.at(0, 1) / soft.at(0, 0), std::exp(-3.0), 1e-9);
   options.threshold = 0.1;
-  EXPECT_EQ(mixing_matrix(options, kShape, {}, receivers, parents, Rng(1)).at(0, 1), 0);
+  EXPECT_EQ(mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1)).at(0, 1), 0);
   // Smallest distances 0 and 2: median 1, width 2 at twice it; the second row's energies are 4 / 8 and 16 / 8.
   options.threshold = 0;
   options.kernel = Kernel::gaussian;
   options.width = 2;
-  const Matrix gauss = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix gauss = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   EXPECT_NEAR(gauss.at(1, 1) / gauss.at(1, 0), std::exp(-1.5), 1e-6);
 }
 
@@ -236,7 +236,7 @@ TEST(MixingMatrix, ReliabilityIsLearntFromParentsAndReceivers) {
   const auto at = [](float x) { return Profile{{{x, 0}, {1, 1}}, {{{0}, {1}}, {{0}, {1}}}, {0.5F, 0.5F}, 400}; };
   const std::vector<Parent> parents{{ClientId{0}, nullptr, at(0), 10}, {ClientId{1}, nullptr, at(0.08F), 10}};
   const std::vector<Receiver> receivers{{ClientId{0}, at(0)}, {ClientId{2}, at(0)}, {ClientId{3}, at(5)}};
-  const Matrix mixing = mixing_matrix({}, kShape, {}, receivers, parents, Rng(1));
+  const Matrix mixing = mixing_matrix({}, kPlane, {}, receivers, parents, Rng(1));
   EXPECT_NEAR(mixing.at(0, 1) / mixing.at(0, 0), std::exp(-0.56), 1e-5);
 }
 
@@ -246,9 +246,9 @@ TEST(MixingMatrix, PositionalJoinMovesWeightsToOtherModels) {
   const std::vector<Receiver> receivers = receivers_of(rng, 4);
   FeromaOptions options = feroma_preset("reference");
   options.counts = Counts::none;
-  const Matrix by_id = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix by_id = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   options.join = Join::positional;
-  const Matrix positional = mixing_matrix(options, kShape, {}, receivers, parents, Rng(1));
+  const Matrix positional = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
   EXPECT_NE(by_id.values, positional.values);
   for (std::size_t r = 0; r < 4; ++r) {  // the same multiset of weights, on other models
     std::vector<double> a(by_id.row(r).begin(), by_id.row(r).end());
@@ -275,7 +275,7 @@ TEST(Trace, TellsWhoTookWhatFromWhom) {
   const std::vector<Receiver> receivers{{ClientId{1}, profile_of(0, rng)}, {ClientId{2}, profile_of(0, rng)}};
   Matrix mixing(2, 2);
   mixing.values = {1, 0, 0.5, 0.5};
-  const RoundTrace trace = trace_of(receivers, parents, kShape, mixing, mixing);
+  const RoundTrace trace = trace_of(receivers, parents, kPlane, mixing, mixing);
   EXPECT_EQ(trace.receivers, (std::vector<ClientId>{ClientId{1}, ClientId{2}}));
   EXPECT_EQ(trace.sources, (std::vector<ClientId>{ClientId{3}, ClientId{7}}));
   EXPECT_EQ(trace.strategies, (std::vector<Strategy>{Strategy::personal, Strategy::global}));
@@ -283,7 +283,7 @@ TEST(Trace, TellsWhoTookWhatFromWhom) {
   EXPECT_EQ(trace.column_sum_max, 1.5);
   EXPECT_NEAR(trace.contraction, 0.5, 1e-9);
   for (std::size_t r = 0; r < 2; ++r) {
-    const std::vector<float> values = encode(receivers[r].profile, kShape);
+    const std::vector<float> values = encode(receivers[r].profile, kPlane);
     const auto row = trace.profiles.row(r);
     EXPECT_TRUE(std::equal(values.begin(), values.end(), row.begin(), row.end()));
   }
@@ -304,7 +304,7 @@ TEST(Assignment, ComparesWhatItIsToldToCompare) {
   Profile query = parents[0].profile;
   query.per_class = parents[2].profile.per_class;
   const auto nearest = [&](const BlockScaler& scaler, bool label_free) {
-    return assignment_weights(options, AssignRule::nearest, kShape, scaler, query, parents, label_free);
+    return assignment_weights(options, AssignRule::nearest, kPlane, scaler, query, parents, label_free);
   };
   EXPECT_EQ(nearest({}, true), (std::vector<double>{1, 0, 0}));
   EXPECT_EQ(nearest({}, false), (std::vector<double>{0, 0, 1}));
@@ -321,7 +321,7 @@ TEST(Assignment, KernelWidthComesFromTheParents) {
   FeromaOptions options = feroma_preset("paper");
   options.assign_width = 2;
   const auto weights =
-      assignment_weights(options, AssignRule::kernel, kShape, {}, parents[0].profile, parents, /*label_free=*/true);
+      assignment_weights(options, AssignRule::kernel, kPlane, {}, parents[0].profile, parents, /*label_free=*/true);
   EXPECT_NEAR(weights[1] / weights[0], std::exp(-1.0 / 8), 1e-9);
   EXPECT_NEAR(weights[2] / weights[0], std::exp(-100.0 / 8), 1e-9);
 }
@@ -335,7 +335,7 @@ TEST(Assignment, AKnownClientIsNotGivenModelsOfOtherDistributionsWhereEverybodyI
   FeromaOptions options;
   options.assign_width = 2;  // twice the distance between distributions
   const auto weights = [&](double x) {
-    return assignment_weights(options, AssignRule::kernel, kShape, {}, profile_of(x, rng), parents, true);
+    return assignment_weights(options, AssignRule::kernel, kPlane, {}, profile_of(x, rng), parents, true);
   };
   EXPECT_GT(weights(2)[2], 0.99);
   const std::vector<double> stranger = weights(2.4);
@@ -348,10 +348,10 @@ TEST(Assignment, NearestTakesOneModelAndKernelAveragesTheGroup) {
   const std::vector<Parent> parents = parents_of(rng, 6);
   const Profile query = profile_of(3, rng);
   const FeromaOptions options;
-  const auto nearest = assignment_weights(options, AssignRule::nearest, kShape, {}, query, parents, true);
+  const auto nearest = assignment_weights(options, AssignRule::nearest, kPlane, {}, query, parents, true);
   EXPECT_EQ(std::accumulate(nearest.begin(), nearest.end(), 0.0), 1);
   EXPECT_EQ(*std::max_element(nearest.begin(), nearest.end()), 1);
-  const auto kernel = assignment_weights(options, AssignRule::kernel, kShape, {}, query, parents, true);
+  const auto kernel = assignment_weights(options, AssignRule::kernel, kPlane, {}, query, parents, true);
   EXPECT_NEAR(kernel[1] + kernel[3] + kernel[5], 1, 1e-6);
   EXPECT_LT(*std::max_element(kernel.begin(), kernel.end()), 0.9);
 }

@@ -53,7 +53,7 @@ std::vector<std::map<ClientId, Message>> traffic(const PrivacyOptions& privacy, 
   PrivateRun run(privacy);
   RoundLoop::Setup setup = run.setup(kFeroma + ("\n" + options));
   setup.server.privacy = privacy;
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   Disclosures disclosures(privacy, folder.path(), "feroma", Rng(1));
   SimulatedPool pool(run.federation, run.workers, Rng(2), run.stop, std::nullopt, {}, &disclosures);
   const std::unique_ptr<Algorithm> algorithm = setup.plan.make();

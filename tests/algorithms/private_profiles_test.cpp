@@ -32,7 +32,7 @@ std::optional<Profile> unlabelled_profile(const PrivateProfiles& profiles, Discl
 }
 
 TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions privacy = gaussian_budget(1);
   privacy.epsilon_total = 1e5;
   privacy.recenter = Recentre::never;  // narrower bounds clip more, and that moves moments
@@ -70,7 +70,7 @@ TEST(PrivateProfiles, WithALargeBudgetAreTheMomentsThemselves) {
 }
 
 TEST(PrivateProfiles, JitterMovesWhatIsSentAgainAndSaysSo) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   for (const bool jitter : {false, true}) {
     PrivacyOptions privacy = gaussian_budget(2);
     privacy.jitter = jitter;
@@ -97,7 +97,7 @@ TEST(PrivateProfiles, JitterMovesWhatIsSentAgainAndSaysSo) {
 
 // Who only asks for a model makes fewer releases, so each may tell more, within the same budget.
 TEST(PrivateProfiles, OfTestClientsHaveTheNoiseOfFewReleases) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   std::vector<float> noise;
   for (const int test_releases : {1, 4, 20}) {
     PrivacyOptions privacy = gaussian_budget(20);
@@ -116,7 +116,7 @@ TEST(PrivateProfiles, OfTestClientsHaveTheNoiseOfFewReleases) {
 
 // The variance that a profile states is that of what was added: over many releases the two agree.
 TEST(PrivateProfiles, StateTheirNoise) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions privacy = gaussian_budget(400);
   privacy.epsilon_total = 50;
   privacy.recenter = Recentre::never;
@@ -150,7 +150,7 @@ TEST(PrivateProfiles, StateTheirNoise) {
 }
 
 TEST(PrivateProfiles, OfSeveralLabelsEveryRecordCountsOnceInTheMarginal) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions privacy = gaussian_budget(2);
   privacy.epsilon_total = 1e5;
   privacy.max_labels = 2;
@@ -189,7 +189,7 @@ TEST(PrivateProfiles, RefuseAnswersOfAnotherShape) {
 
 // New bounds are worth one release of unchanged data; without budget for it, what was told before still stands.
 TEST(PrivateProfiles, AreToldOnceMoreWhenBoundsMove) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   for (const int releases : {1, 2}) {
     const PrivacyOptions privacy = gaussian_budget(releases);
     PrivateProfiles profiles(privacy, {4, 4, 2, true}, 4, false);
@@ -214,7 +214,7 @@ TEST(PrivateProfiles, AreToldOnceMoreWhenBoundsMove) {
 }
 
 TEST(PrivateProfiles, SharesOfFewClassesStateTheirOwnNoise) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions privacy = gaussian_budget(400);
   privacy.epsilon_total = 50;
   privacy.recenter = Recentre::never;

@@ -33,7 +33,7 @@ class PrivateRun : public ToyRun {
 
  private:
   PrivacyOptions privacy_;
-  testing::TempFolder folder_;
+  test::TempFolder folder_;
   std::vector<std::unique_ptr<Disclosures>> disclosures_;
 };
 

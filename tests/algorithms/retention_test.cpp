@@ -7,14 +7,14 @@
 namespace feroma {
 namespace {
 
-const ProfileShape kShape{2, 1, 2, true};
-constexpr int kSamples = 400;
+const ProfileShape kRetained{2, 1, 2, true};
+constexpr int kRowsOfParent = 400;
 
 /// A profile around `x`, off by what so many samples of standard deviation 1 would be.
 Profile profile_at(double x, std::uint64_t seed) {
   Rng rng(seed);
   const auto value = [&] { return static_cast<float>(x + rng.normal() / 20); };
-  return {{{value(), value()}, {1, 1}}, {{{value()}, {1}}, {{value()}, {1}}}, {0.5F, 0.5F}, kSamples};
+  return {{{value(), value()}, {1, 1}}, {{{value()}, {1}}, {{value()}, {1}}}, {0.5F, 0.5F}, kRowsOfParent};
 }
 
 Parent parent(std::uint32_t client, double x, Round round, double held_out) {
@@ -31,7 +31,7 @@ FeromaOptions keeping(int models) {
 std::vector<std::pair<std::uint32_t, Round>> kept(const FeromaOptions& options, std::span<const Parent> earlier,
                                                   std::span<const Parent> present) {
   std::vector<std::pair<std::uint32_t, Round>> names;
-  for (const Parent& parent : retained_parents(options, kShape, {}, earlier, present)) {
+  for (const Parent& parent : retained_parents(options, kRetained, {}, earlier, present)) {
     names.emplace_back(to_index(parent.client), parent.round);
   }
   return names;

@@ -14,7 +14,7 @@ namespace feroma {
 namespace {
 
 constexpr int kWarmup = 5;
-constexpr int kClients = 12;
+constexpr int kHalvedClients = 12;
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
@@ -40,7 +40,7 @@ struct Separation {
 Separation separation(const FeromaOptions& options) {
   ScenarioOptions scenario;
   scenario.dataset = "fmnist";
-  scenario.clients = kClients;
+  scenario.clients = kHalvedClients;
   scenario.rounds = kWarmup;
   scenario.drifts = 1;
   scenario.level = Level::medium;
@@ -65,7 +65,7 @@ Separation separation(const FeromaOptions& options) {
   Trainer trainer(*engine);
   std::array<std::vector<Profile>, 2> halves;
   std::vector<int> ids;
-  for (std::uint32_t k = 0; k < kClients; ++k) {
+  for (std::uint32_t k = 0; k < kHalvedClients; ++k) {
     const ClientShard shard = federation.shard(ClientId{k}, kWarmup);
     ids.push_back(shard.distribution);
     for (const std::size_t h : {0U, 1U}) {
@@ -79,9 +79,9 @@ Separation separation(const FeromaOptions& options) {
   const Matrix distances = compare(gauge, halves[0], halves[1]).plain();
   std::vector<double> within;
   std::vector<double> between;
-  for (std::size_t a = 0; a < kClients; ++a) {
+  for (std::size_t a = 0; a < kHalvedClients; ++a) {
     within.push_back(distances.at(a, a));
-    for (std::size_t b = 0; b < kClients; ++b) {
+    for (std::size_t b = 0; b < kHalvedClients; ++b) {
       if (ids[a] != ids[b]) {
         between.push_back(distances.at(a, b));
       }

@@ -10,8 +10,8 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using test::error_of;
+using test::holds;
 
 Bytes sample_message() {
   ArchiveWriter out;

@@ -9,7 +9,7 @@
 namespace feroma {
 namespace {
 
-using testing::holds;
+using test::holds;
 
 constexpr const char* kKept = R"(
 [evaluation]

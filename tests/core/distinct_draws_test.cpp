@@ -56,7 +56,7 @@ TEST(DistinctDraws, EndWithTheLastNumber) {
   Rng rng(1);
   DistinctDraws draws(rng, 1);
   EXPECT_EQ(draws.next(), 0U);
-  EXPECT_EQ(testing::error_of(ErrorCode::internal, [&] { (void)draws.next(); }),
+  EXPECT_EQ(test::error_of(ErrorCode::internal, [&] { (void)draws.next(); }),
             "[rng] cannot draw more than 1 distinct values");
 }
 

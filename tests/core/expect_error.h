@@ -7,7 +7,7 @@
 
 #include "feroma/core/error.h"
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// Runs `action`, which must throw a feroma::Error with this code; returns its message ("" after a failure).
 template <class Action>
@@ -30,4 +30,4 @@ inline ::testing::AssertionResult holds(std::string_view text, std::string_view 
   return ::testing::AssertionFailure() << "\"" << part << "\" is not in:\n" << text;
 }
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

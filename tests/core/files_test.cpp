@@ -78,9 +78,9 @@ int __wrap_rename(const char* from, const char* to) {
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using test::error_of;
+using test::holds;
+using test::TempFolder;
 
 std::size_t files_in(const std::filesystem::path& folder) {
   std::size_t count = 0;

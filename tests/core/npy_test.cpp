@@ -13,8 +13,8 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using test::error_of;
+using test::holds;
 
 Bytes to_bytes(std::string_view text) {
   Bytes bytes(text.size());
@@ -150,7 +150,7 @@ TEST(Npy, AShapeThatDoesNotFitTheValuesIsABug) {
 }
 
 TEST(Npy, ReadsFilesByName) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   write_file_atomically(folder / "a.npy", npy_bytes(std::array{0.5, -1.0}, std::array<std::int64_t, 2>{2, 1}));
   const NpyArray array = read_npy(folder / "a.npy");
   EXPECT_EQ(array.shape, (std::vector<std::int64_t>{2, 1}));

@@ -9,8 +9,8 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using test::error_of;
+using test::holds;
 
 enum class Fruit { apple, pear };
 constexpr auto enum_names(Fruit) {

@@ -96,7 +96,7 @@ TEST(Rng, BelowRejectsTheUnevenTail) {
 }
 
 TEST(Rng, BelowZeroIsABug) {
-  EXPECT_EQ(testing::error_of(ErrorCode::internal, [] { (void)Rng(1).below(0); }),
+  EXPECT_EQ(test::error_of(ErrorCode::internal, [] { (void)Rng(1).below(0); }),
             "[rng] below() needs a bound >= 1, got 0");
 }
 
@@ -175,7 +175,7 @@ TEST(Rng, SampleReachesTheLastIndex) {
 }
 
 TEST(Rng, CannotSampleMoreThanThereIs) {
-  EXPECT_EQ(testing::error_of(ErrorCode::internal, [] { (void)Rng(1).sample(3, 4); }),
+  EXPECT_EQ(test::error_of(ErrorCode::internal, [] { (void)Rng(1).sample(3, 4); }),
             "[rng] cannot draw 4 distinct values out of 3");
 }
 

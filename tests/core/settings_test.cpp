@@ -14,8 +14,8 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using test::error_of;
+using test::holds;
 
 std::string refusal(std::string_view text) {
   return error_of(ErrorCode::invalid_config, [&] { (void)parse_settings(text, "a.toml"); });
@@ -102,7 +102,7 @@ TEST(Settings, AMissingFileIsNamed) {
 }
 
 TEST(Settings, LoadReadsTheFile) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   write_file_atomically(folder / "a.toml", std::string_view("x = 1\n"));
   const Settings settings = load_settings(folder / "a.toml");
   EXPECT_EQ(std::get<std::int64_t>(settings.at("x").value), 1);

@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// A fresh folder that is removed with everything in it.
 class TempFolder {
@@ -43,4 +43,4 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

@@ -17,11 +17,11 @@ namespace feroma::dashboard {
 namespace {
 
 using nlohmann::json;
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
-using testing::wait_until;
-using testing::write_sample;
+using test::error_of;
+using test::holds;
+using test::TempFolder;
+using test::wait_until;
+using test::write_sample;
 
 /// A sample run that was read to its end.
 class Answers : public ::testing::Test {
@@ -236,9 +236,9 @@ TEST_F(Answers, RefusalsAreKnownToAServerOnlyAndUnderABudgetToo) {
 
 TEST_F(Answers, AnAlarmIsAProfileThatMovedMoreThanThreeNoiseFloors) {
   write_sample(folder_.path(), 2, 4);
-  testing::append(folder_ / "events.jsonl", R"({"event":"clients","algorithm":"feroma-auto","round":2,)"
-                                            R"("client":[0,2,3],"moved":[3.0,3.01,null]})"
-                                            "\n");
+  test::append(folder_ / "events.jsonl", R"({"event":"clients","algorithm":"feroma-auto","round":2,)"
+                                         R"("client":[0,2,3],"moved":[3.0,3.01,null]})"
+                                         "\n");
   watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
   ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   const json alarmed = clients({{"filter", "alarm"}});

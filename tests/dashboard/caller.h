@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// A connection to the page, as a browser or a stranger makes one.
 class Caller {
@@ -53,4 +53,4 @@ inline std::string get(int port, const std::string& path, const std::string& hea
   return caller.hear();
 }
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

@@ -20,10 +20,10 @@
 namespace feroma::dashboard {
 namespace {
 
-using testing::Caller;
-using testing::get;
-using testing::holds;
-using testing::TempFolder;
+using test::Caller;
+using test::get;
+using test::holds;
+using test::TempFolder;
 
 TEST(PeerPlaces, OneAddressElsewhereHasOnlySoMany) {
   PeerPlaces places(2);

@@ -19,11 +19,11 @@
 namespace feroma::dashboard {
 namespace {
 
-using testing::append;
-using testing::holds;
-using testing::TempFolder;
-using testing::wait_until;
-using testing::write_sample;
+using test::append;
+using test::holds;
+using test::TempFolder;
+using test::wait_until;
+using test::write_sample;
 using Seen = TailedFile::Seen;
 
 /// Everything that one call gives, joined by '|'.

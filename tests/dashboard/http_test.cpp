@@ -14,13 +14,13 @@
 namespace feroma::dashboard {
 namespace {
 
-using testing::Caller;
-using testing::error_of;
-using testing::get;
-using testing::holds;
-using testing::TempFolder;
-using testing::wait_until;
-using testing::write_sample;
+using test::Caller;
+using test::error_of;
+using test::get;
+using test::holds;
+using test::TempFolder;
+using test::wait_until;
+using test::write_sample;
 
 constexpr const char* kToken = "0123456789abcdef";
 
@@ -159,7 +159,7 @@ TEST_F(Pages, WhatIsKnownIsWrittenOnceForAllWhoAsk) {
   EXPECT_EQ(site.answer(ask_for("/api/v1/run")).body, first->body);
   EXPECT_EQ(stream_message(*first),
             fmt::format("id: {}-{}\nevent: run\ndata: {}\n\n", first->epoch, first->version, first->body));
-  testing::append(folder_ / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
+  test::append(folder_ / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
   ASSERT_TRUE(wait_until(watch_, [](const Sight& s) { return s.run.finished; }));
   EXPECT_GT(site.run_message()->version, first->version);
   EXPECT_TRUE(holds(site.run_message()->body, "\"state\":\"finished\""));
@@ -260,7 +260,7 @@ TEST_F(Http, AStreamTellsOfChangesAndGoesOnWhereItWasLeft) {
     EXPECT_TRUE(holds(heard, "text/event-stream"));
     const std::size_t at = heard.rfind("id: ") + 4;
     id = heard.substr(at, heard.find('\n', at) - at);
-    testing::append(folder_ / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
+    test::append(folder_ / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
     EXPECT_TRUE(holds(page.hear("\"state\":\"finished\""), "\"state\":\"finished\""));
   }
   // One that missed the change is told at once; one that knows it is left in peace.
@@ -322,8 +322,8 @@ TEST_F(Http, ABadAddressOrOneThatIsTakenIsAnError) {
 TEST_F(Http, EndsAtOnceWhileSomebodyDoesNotReadTheAnswer) {
   write_sample(folder_ / "large", 3, 2);
   for (int i = 0; i < 200; ++i) {
-    testing::append(folder_ / "large/events.jsonl", "{\"event\":\"run_started\",\"config\":{\"" + std::to_string(i) +
-                                                        "\":\"" + std::string(100'000, 'x') + "\"}}\n");
+    test::append(folder_ / "large/events.jsonl", "{\"event\":\"run_started\",\"config\":{\"" + std::to_string(i) +
+                                                     "\":\"" + std::string(100'000, 'x') + "\"}}\n");
   }
   DashboardOptions large = options();
   large.folder = folder_ / "large";
@@ -353,8 +353,8 @@ TEST_F(Http, EndsAtOnceWhileStreamsAreOpen) {
 class HttpSlow : public Http {};
 
 TEST_F(HttpSlow, AQuietStreamShowsThatItLives) {
-  testing::append(folder_ / "events.jsonl",
-                  "{\"event\":\"run_finished\",\"seconds\":1}\n");  // or it will be found stopped
+  test::append(folder_ / "events.jsonl",
+               "{\"event\":\"run_finished\",\"seconds\":1}\n");  // or it will be found stopped
   const Dashboard dashboard(options());
   Caller page(dashboard.port());
   page.say("GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -7,7 +7,7 @@
 #include "feroma/core/files.h"
 #include "feroma/report/run_writer.h"
 
-namespace feroma::testing {
+namespace feroma::test {
 namespace {
 
 RoundRecord sample_round(int round, int clients) {
@@ -83,4 +83,4 @@ void append(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::app | std::ios::binary) << text;
 }
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

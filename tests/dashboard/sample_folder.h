@@ -6,7 +6,7 @@
 #include "dashboard/run_watch.h"
 #include "tests/core/temp_folder.h"
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// What a run of `clients` clients would write in `rounds` rounds, by the writer itself. Client 1 drifts in round 3 and
 /// drops out in round 2; profiles and mixing begin with round 2.
@@ -19,4 +19,4 @@ void write_sample(const std::filesystem::path& folder, int rounds, int clients, 
 /// Appends to a file as a writer does that is not done with its line.
 void append(const std::filesystem::path& file, const std::string& text);
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

@@ -26,7 +26,7 @@ Bytes operator+(Bytes a, const Bytes& b) {
   return a;
 }
 
-void refuses(const Bytes& bytes, CifarLayout layout, std::string_view part) {
+void refuses_cifar(const Bytes& bytes, CifarLayout layout, std::string_view part) {
   Samples samples;
   expect_error(ErrorCode::invalid_data, part, [&] {
     append_cifar_(samples, bytes, "b.bin", layout);
@@ -50,15 +50,15 @@ TEST(Cifar, ReadsRecordsOfBothLayouts) {
 TEST(Cifar, RefusesCutOffAndEmptyFiles) {
   Bytes cut = record({3}, 7) + record({9}, 8);
   cut.pop_back();
-  refuses(cut, kCifar10,
-          "b.bin: the size must be a multiple of 3073 bytes, got 6145: picture 1 is cut off at offset 3073");
-  refuses({}, kCifar10, "b.bin: the file must hold at least one picture");
-  refuses(record({3}, 7), kCifar100, "multiple of 3074 bytes");
+  refuses_cifar(cut, kCifar10,
+                "b.bin: the size must be a multiple of 3073 bytes, got 6145: picture 1 is cut off at offset 3073");
+  refuses_cifar({}, kCifar10, "b.bin: the file must hold at least one picture");
+  refuses_cifar(record({3}, 7), kCifar100, "multiple of 3074 bytes");
 }
 
 TEST(Cifar, RefusesLabelsOutOfRangeByOffset) {
-  refuses(record({3}, 7) + record({10}, 8), kCifar10, "b.bin: labels must be below 10, got 10 at offset 3073");
-  refuses(record({0, 100}, 7), kCifar100, "b.bin: labels must be below 100, got 100 at offset 1");
+  refuses_cifar(record({3}, 7) + record({10}, 8), kCifar10, "b.bin: labels must be below 10, got 10 at offset 3073");
+  refuses_cifar(record({0, 100}, 7), kCifar100, "b.bin: labels must be below 100, got 100 at offset 1");
 }
 
 TEST(CifarSheet, RefusesASheetOfAnotherSize) {

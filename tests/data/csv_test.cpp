@@ -7,7 +7,7 @@
 namespace feroma {
 namespace {
 
-void refuses(std::string_view text, std::string_view part) {
+void refuses_csv(std::string_view text, std::string_view part) {
   expect_error(ErrorCode::invalid_data, part, [&] { return parse_csv(text, "t.csv"); });
 }
 
@@ -39,28 +39,28 @@ TEST(Csv, SkipsAByteOrderMarkAndStopsAtMaxRows) {
 }
 
 TEST(Csv, RefusesRaggedRowsByLine) {
-  refuses("a,b\n1,2\n3\n", "t.csv:3: every row must have 2 cells like the header, got 1");
-  refuses("a,b\n1,2,3\n", "t.csv:2: every row must have 2 cells like the header, got 3");
-  refuses("a,b\n1,2\n\n", "t.csv:3: every row must have 2 cells");
+  refuses_csv("a,b\n1,2\n3\n", "t.csv:3: every row must have 2 cells like the header, got 1");
+  refuses_csv("a,b\n1,2,3\n", "t.csv:2: every row must have 2 cells like the header, got 3");
+  refuses_csv("a,b\n1,2\n\n", "t.csv:3: every row must have 2 cells");
 }
 
 TEST(Csv, RefusesTextThatIsNotUtf8) {
-  refuses("a,b\n1,\xe9\n", "t.csv:2: the text must be UTF-8, got byte e9 at offset 6");
-  refuses("a\n\xc0\xaf\n", "must be UTF-8");          // an overlong slash
-  refuses("a\n\xe0\x80\xaf\n", "must be UTF-8");      // the same slash in three bytes
-  refuses("a\n\xed\xa0\x80\n", "must be UTF-8");      // half of a surrogate pair
-  refuses("a\n\xf4\x90\x80\x80\n", "must be UTF-8");  // beyond Unicode
+  refuses_csv("a,b\n1,\xe9\n", "t.csv:2: the text must be UTF-8, got byte e9 at offset 6");
+  refuses_csv("a\n\xc0\xaf\n", "must be UTF-8");          // an overlong slash
+  refuses_csv("a\n\xe0\x80\xaf\n", "must be UTF-8");      // the same slash in three bytes
+  refuses_csv("a\n\xed\xa0\x80\n", "must be UTF-8");      // half of a surrogate pair
+  refuses_csv("a\n\xf4\x90\x80\x80\n", "must be UTF-8");  // beyond Unicode
   EXPECT_EQ(parse_csv("a\n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n", "t.csv").rows(), 1U);
 }
 
 TEST(Csv, RefusesStrayQuotesAndHeaders) {
-  refuses("a\n\"open", "t.csv:2: a quoted cell must be closed");
-  refuses("a\nx\"y\n", "a quote must open its cell");
-  refuses("a\n\"x\"y\n", "a closing quote must be followed by");
-  refuses("a,a\n", "column names must differ, got \"a\" twice");
-  refuses("a,\n", "every column must have a name");
-  refuses("", "must have a header, got an empty file");
-  refuses("a\n1\r2\n", "a carriage return must be followed by a line feed");
+  refuses_csv("a\n\"open", "t.csv:2: a quoted cell must be closed");
+  refuses_csv("a\nx\"y\n", "a quote must open its cell");
+  refuses_csv("a\n\"x\"y\n", "a closing quote must be followed by");
+  refuses_csv("a,a\n", "column names must differ, got \"a\" twice");
+  refuses_csv("a,\n", "every column must have a name");
+  refuses_csv("", "must have a header, got an empty file");
+  refuses_csv("a\n1\r2\n", "a carriage return must be followed by a line feed");
 }
 
 TEST(Csv, ChecksNumbersAndColumns) {

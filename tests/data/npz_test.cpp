@@ -5,6 +5,7 @@
 #include "feroma/core/files.h"
 #include "tests/data/zip_bytes.h"
 #include "tests/expect_error.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -16,13 +17,11 @@ Bytes array_bytes(const std::vector<float>& values) {
   return npy_bytes(values, shape);
 }
 
-void refuses(const Bytes& bytes, std::string_view part) {
+void refuses_npz(const Bytes& bytes, std::string_view part) {
   expect_error(ErrorCode::invalid_data, part, [&] { return parse_npz(bytes, "a.npz"); });
 }
 
-Bytes kept_input(const std::string& name) {
-  return read_file(std::filesystem::path(FEROMA_SOURCE_DIR) / "fuzz/corpus/npz" / name);
-}
+Bytes kept_input(const std::string& name) { return read_file(test::source_file("fuzz/corpus/npz") / name); }
 
 TEST(Npz, ReadsArraysByName) {
   const auto arrays = parse_npz(zip_bytes({{"x.npy", array_bytes({1, 2, 3})}, {"y.npy", array_bytes({4})}}), "a.npz");
@@ -39,33 +38,34 @@ TEST(Npz, ReadsDeflatedArrays) {
 }
 
 TEST(Npz, RefusesNamesThatLeaveTheFolder) {
-  refuses(zip_bytes({{"../x.npy", array_bytes({1})}}),
-          "names must be plain file names without folders, got \"../x.npy\"");
-  refuses(zip_bytes({{"/etc/x.npy", array_bytes({1})}}), "plain file names");
-  refuses(zip_bytes({{"sub/x.npy", array_bytes({1})}}), "plain file names");
-  refuses(zip_bytes({{"x.txt", array_bytes({1})}}), "names must end in .npy, got \"x.txt\"");
-  refuses(zip_bytes({{"x.npy", array_bytes({1})}, {"x.npy", array_bytes({1})}}), "names must differ, got \"x\" twice");
+  refuses_npz(zip_bytes({{"../x.npy", array_bytes({1})}}),
+              "names must be plain file names without folders, got \"../x.npy\"");
+  refuses_npz(zip_bytes({{"/etc/x.npy", array_bytes({1})}}), "plain file names");
+  refuses_npz(zip_bytes({{"sub/x.npy", array_bytes({1})}}), "plain file names");
+  refuses_npz(zip_bytes({{"x.txt", array_bytes({1})}}), "names must end in .npy, got \"x.txt\"");
+  refuses_npz(zip_bytes({{"x.npy", array_bytes({1})}, {"x.npy", array_bytes({1})}}),
+              "names must differ, got \"x\" twice");
 }
 
 TEST(Npz, RefusesSizesThatLie) {
-  refuses(zip_bytes({{"x.npy", array_bytes({1}), 1 << 30}}), "must fit in");
-  refuses(zip_bytes({{"x.npy", array_bytes({1}), 200}}), "a.npz(x)");
-  refuses(zip_bytes({{"x.npy", array_bytes({1}), 10}}), "a.npz(x)");
+  refuses_npz(zip_bytes({{"x.npy", array_bytes({1}), 1 << 30}}), "must fit in");
+  refuses_npz(zip_bytes({{"x.npy", array_bytes({1}), 200}}), "a.npz(x)");
+  refuses_npz(zip_bytes({{"x.npy", array_bytes({1}), 10}}), "a.npz(x)");
 }
 
 TEST(Npz, RefusesWhatIsNoZipOrCutOff) {
-  refuses(Bytes(100, std::byte{'x'}), "must start with the zip magic PK");
-  refuses({}, "must start with the zip magic PK");
-  refuses(zip_bytes({}), "a.npz");
+  refuses_npz(Bytes(100, std::byte{'x'}), "must start with the zip magic PK");
+  refuses_npz({}, "must start with the zip magic PK");
+  refuses_npz(zip_bytes({}), "a.npz");
   const Bytes whole = zip_bytes({{"x.npy", array_bytes({1, 2, 3})}});
   for (std::size_t size = 0; size + 1 < whole.size(); ++size) {
-    refuses(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)), "a.npz");
+    refuses_npz(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)), "a.npz");
   }
 }
 
 TEST(Npz, RefusesArraysThatWouldRunCode) {
-  const Bytes object = read_file(std::filesystem::path(FEROMA_SOURCE_DIR) / "fuzz/corpus/npy/object");
-  refuses(zip_bytes({{"x.npy", object}}), "a.npz(x): element type must be |u1, <i4, <i8, <f4 or <f8, got |O");
+  const Bytes object = read_file(test::source_file("fuzz/corpus/npy/object"));
+  refuses_npz(zip_bytes({{"x.npy", object}}), "a.npz(x): element type must be |u1, <i4, <i8, <f4 or <f8, got |O");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tests/data/picture_bytes.h"
 #include "tests/data/zip_bytes.h"
 #include "tests/expect_error.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -141,7 +142,7 @@ TEST_F(OwnDataset, ArraysThatDoNotFitAreRefusedByName) {
   refuses(ErrorCode::invalid_data, "x.npy: inputs must be finite 32-bit numbers, got nan in row 1");
   put_floats("y.npy", {-1, -1, -2, -1}, {4});
   refuses(ErrorCode::invalid_data, "y.npy: labels must be whole numbers in 0..1, got -1 in row 0");
-  put("x.npy", read_file(fs::path(FEROMA_SOURCE_DIR) / "fuzz/corpus/npy/object"));
+  put("x.npy", read_file(test::source_file("fuzz/corpus/npy/object")));
   refuses(ErrorCode::invalid_data, "x.npy: element type must be |u1, <i4, <i8, <f4 or <f8, got |O");
 }
 

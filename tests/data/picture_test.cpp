@@ -5,6 +5,7 @@
 #include "feroma/core/files.h"
 #include "tests/data/picture_bytes.h"
 #include "tests/expect_error.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -12,13 +13,11 @@ namespace {
 using test::flat_png;
 using test::png_bytes;
 
-void refuses(const Bytes& bytes, std::string_view part) {
+void refuses_picture(const Bytes& bytes, std::string_view part) {
   expect_error(ErrorCode::invalid_data, part, [&] { return decode_picture(bytes, "p"); });
 }
 
-Bytes kept_jpeg(const std::string& name) {
-  return read_file(std::filesystem::path(FEROMA_SOURCE_DIR) / "fuzz/corpus/jpeg" / name);
-}
+Bytes kept_jpeg(const std::string& name) { return read_file(test::source_file("fuzz/corpus/jpeg") / name); }
 
 Bytes first_bytes(const Bytes& bytes, std::size_t size) {
   return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
@@ -36,9 +35,9 @@ TEST(Png, ReadsGrayAndColour) {
 }
 
 TEST(Png, RefusesHugeSizesBeforeTakingMemory) {
-  refuses(png_bytes(60'000, 60'000, 1, {1}),
-          "p: the size at offset 16 must be at most 33554432 pixels, got 60000 x 60000");
-  refuses(png_bytes(5'000, 5'000, 1, {1}), "5000 x 5000 pixels must fit in the file");
+  refuses_picture(png_bytes(60'000, 60'000, 1, {1}),
+                  "p: the size at offset 16 must be at most 33554432 pixels, got 60000 x 60000");
+  refuses_picture(png_bytes(5'000, 5'000, 1, {1}), "5000 x 5000 pixels must fit in the file");
 }
 
 TEST(Png, RefusesEveryTruncation) {
@@ -46,14 +45,14 @@ TEST(Png, RefusesEveryTruncation) {
   // The last chunk says nothing about the picture.
   constexpr std::size_t kEnd = 12;
   for (std::size_t size = 0; size + kEnd < whole.size(); ++size) {
-    refuses(first_bytes(whole, size), "p: ");
+    refuses_picture(first_bytes(whole, size), "p: ");
   }
 }
 
 TEST(Png, RefusesDamagedPixels) {
   Bytes bytes = flat_png(4, 7);
   bytes[bytes.size() - 12 - 6] ^= std::byte{0xff};
-  refuses(bytes, "p: the picture must be complete and intact");
+  refuses_picture(bytes, "p: the picture must be complete and intact");
 }
 
 TEST(Jpeg, ReadsGrayColourAndProgressive) {
@@ -69,10 +68,10 @@ TEST(Jpeg, ReadsGrayColourAndProgressive) {
 TEST(Jpeg, RefusesTruncationAndOtherColours) {
   const Bytes whole = kept_jpeg("rgb");
   for (std::size_t size = 2; size + 2 < whole.size(); size += 7) {
-    refuses(first_bytes(whole, size), "p: ");
+    refuses_picture(first_bytes(whole, size), "p: ");
   }
-  refuses(kept_jpeg("cmyk"), "p: must be gray or RGB, got 4 colour components");
-  refuses(kept_jpeg("empty"), "p: the header must be intact");
+  refuses_picture(kept_jpeg("cmyk"), "p: must be gray or RGB, got 4 colour components");
+  refuses_picture(kept_jpeg("empty"), "p: the header must be intact");
 }
 
 TEST(Jpeg, RefusesHugeSizesBeforeTakingMemory) {
@@ -86,12 +85,12 @@ TEST(Jpeg, RefusesHugeSizesBeforeTakingMemory) {
       break;
     }
   }
-  refuses(bytes, "p: the size must be at most 33554432 pixels, got 61680 x 61680");
+  refuses_picture(bytes, "p: the size must be at most 33554432 pixels, got 61680 x 61680");
 }
 
 TEST(DecodePicture, RefusesOtherFiles) {
-  refuses(Bytes(20, std::byte{'G'}), "p: must start with the magic of PNG or JPEG at offset 0");
-  refuses({}, "p: must start with the magic");
+  refuses_picture(Bytes(20, std::byte{'G'}), "p: must start with the magic of PNG or JPEG at offset 0");
+  refuses_picture({}, "p: must start with the magic");
 }
 
 TEST(Resize, AveragesAreasWhereItShrinks) {

@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/places.h"
+
 namespace feroma::test {
 
 /// Real data that no package holds: $FEROMA_SHARED_DATA, else ../shared/data beside the source folder.
 inline std::filesystem::path shared_data(const std::string& name) {
   const char* set = std::getenv("FEROMA_SHARED_DATA");
-  const std::filesystem::path root =
-      set != nullptr ? std::filesystem::path(set) : std::filesystem::path(FEROMA_SOURCE_DIR) / "../shared/data";
+  const std::filesystem::path root = set != nullptr ? std::filesystem::path(set) : source_file("../shared/data");
   return root / name;
 }
 

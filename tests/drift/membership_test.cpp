@@ -11,7 +11,7 @@
 namespace feroma {
 namespace {
 
-constexpr int kClients = 8;
+constexpr int kMembers = 8;
 constexpr int kRounds = 6;
 
 std::vector<std::uint32_t> present(const Membership& membership, Round round) {
@@ -22,7 +22,7 @@ std::vector<std::uint32_t> present(const Membership& membership, Round round) {
   return numbers;
 }
 
-Membership members(const MembershipOptions& options, std::uint64_t seed = 1, int clients = kClients) {
+Membership members(const MembershipOptions& options, std::uint64_t seed = 1, int clients = kMembers) {
   Problems problems;
   options.check(clients, kRounds, problems);
   problems.raise();
@@ -31,14 +31,14 @@ Membership members(const MembershipOptions& options, std::uint64_t seed = 1, int
 
 std::string complaint(const MembershipOptions& options) {
   Problems problems;
-  options.check(kClients, kRounds, problems);
+  options.check(kMembers, kRounds, problems);
   return problems.messages().empty() ? "" : problems.messages().front();
 }
 
 TEST(Membership, IsEverybodyByDefault) {
   const Membership all = members({});
   for (Round round = 1; round <= kRounds + 3; ++round) {
-    EXPECT_EQ(all.present(round).size(), std::size_t{kClients});
+    EXPECT_EQ(all.present(round).size(), std::size_t{kMembers});
   }
   EXPECT_EQ(all.first_round(ClientId{3}), 1);
   EXPECT_EQ(all.changes(), 0);

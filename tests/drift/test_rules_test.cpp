@@ -21,11 +21,11 @@ ScenarioOptions scenario(DriftMode mode, TestRule rule = TestRule::automatic, in
   return options;
 }
 
-Schedule schedule_of(const ScenarioOptions& options, std::uint64_t seed = 1, int classes = 10, int domains = 0) {
+Schedule tested_schedule(const ScenarioOptions& options, std::uint64_t seed = 1, int classes = 10, int domains = 0) {
   return make_schedule(options, classes, Rng(seed), domains);
 }
 
-std::set<int> distinct(const std::vector<int>& ids) { return {ids.begin(), ids.end()}; }
+std::set<int> values_of(const std::vector<int>& ids) { return {ids.begin(), ids.end()}; }
 
 std::set<int> last_ids(const Schedule& schedule) {
   std::set<int> last;
@@ -39,7 +39,7 @@ TEST(TestRules, LastSetIsUniformOverTheDistinctLastIds) {
   double chi_square = 0;
   double degrees = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const Schedule schedule = schedule_of(scenario(DriftMode::trDR_teND, TestRule::last_set), seed);
+    const Schedule schedule = tested_schedule(scenario(DriftMode::trDR_teND, TestRule::last_set), seed);
     const std::set<int> last = last_ids(schedule);
     std::map<int, double> drawn;
     for (const int id : schedule.test_ids) {
@@ -60,9 +60,9 @@ TEST(TestRules, OwnSeenIsUniformOverTheDistinctIdsOfTheClient) {
   std::map<std::size_t, double> drawn;
   double clients = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Schedule schedule = schedule_of(scenario(DriftMode::trDA_teND), seed);
+    const Schedule schedule = tested_schedule(scenario(DriftMode::trDA_teND), seed);
     for (std::size_t k = 0; k < schedule.ids.size(); ++k) {
-      const std::set<int> own = distinct(schedule.ids[k]);
+      const std::set<int> own = values_of(schedule.ids[k]);
       ASSERT_TRUE(own.contains(schedule.test_ids[k]));
       if (own.size() == 2) {
         ++drawn[static_cast<std::size_t>(
@@ -81,10 +81,10 @@ TEST(TestRules, PublishedAndaTestsOnWhatTheClientHasSeenAlsoWherePermutedLabels)
   ScenarioOptions options = scenario(DriftMode::trDR_teND);
   options.generator = Generator::anda_2024;
   options.shift = Shift::concept_label;
-  const Schedule schedule = schedule_of(options);
+  const Schedule schedule = tested_schedule(options);
   int own_last = 0;
   for (std::size_t k = 0; k < 60; ++k) {
-    EXPECT_TRUE(distinct(schedule.ids[k]).contains(schedule.test_ids[k]));
+    EXPECT_TRUE(values_of(schedule.ids[k]).contains(schedule.test_ids[k]));
     own_last += schedule.test_ids[k] == schedule.ids[k].back() ? 1 : 0;
   }
   EXPECT_LT(own_last, 40);
@@ -96,11 +96,11 @@ TEST(TestRules, UnseenIsUniformOverTheBankAndNeverTrainedOn) {
       ScenarioOptions options = scenario(mode, TestRule::automatic, 6000);
       options.generator = generator;
       options.drifts = 20;
-      const Schedule schedule = schedule_of(options);
+      const Schedule schedule = tested_schedule(options);
       std::map<int, double> tests;
       std::map<int, double> firsts;
       for (std::size_t k = 0; k < 6000; ++k) {
-        ASSERT_FALSE(distinct(schedule.ids[k]).contains(schedule.test_ids[k]));
+        ASSERT_FALSE(values_of(schedule.ids[k]).contains(schedule.test_ids[k]));
         ++tests[schedule.test_ids[k]];
         ++firsts[schedule.ids[k].front()];
       }
@@ -118,7 +118,7 @@ TEST(TestRules, SeenOnceTestsOnWhatOccursEarlierButNotInTheLastStage) {
       ScenarioOptions options = scenario(DriftMode::trDR_teND, TestRule::seen_once, 20);
       options.generator = generator;
       options.force_change = force;
-      const Schedule schedule = schedule_of(options);
+      const Schedule schedule = tested_schedule(options);
       const std::set<int> last = last_ids(schedule);
       std::set<int> earlier;
       for (const std::vector<int>& ids : schedule.ids) {
@@ -131,7 +131,7 @@ TEST(TestRules, SeenOnceTestsOnWhatOccursEarlierButNotInTheLastStage) {
         EXPECT_FALSE(last.contains(id));
         EXPECT_TRUE(earlier.contains(id));
       }
-      EXPECT_EQ(distinct(schedule.test_ids).size(), 2U) << "a third of six distributions is retired";
+      EXPECT_EQ(values_of(schedule.test_ids).size(), 2U) << "a third of six distributions is retired";
     }
   }
 }
@@ -140,7 +140,7 @@ TEST(UnseenRate, IsExactAndUsesHeldOutAnglesInTheSameColours) {
   for (const double rate : {0.0, 0.2, 0.5, 0.83, 1.0}) {
     ScenarioOptions options = scenario(DriftMode::trDR_teND, TestRule::automatic, 20);
     options.unseen_rate = rate;
-    const Schedule schedule = schedule_of(options);
+    const Schedule schedule = tested_schedule(options);
     int unseen = 0;
     for (const int id : schedule.test_ids) {
       if (id > schedule.bank.trained()) {
@@ -162,7 +162,7 @@ TEST(UnseenRate, FromTheBankHoldsOutPairsOfKnownAnglesAndColours) {
   ScenarioOptions options = scenario(DriftMode::trDR_teND, TestRule::automatic, 20);
   options.unseen_rate = 0.5;
   options.unseen_from = UnseenFrom::bank;
-  const Schedule schedule = schedule_of(options);
+  const Schedule schedule = tested_schedule(options);
   ASSERT_EQ(schedule.bank.size(), 6);
   ASSERT_EQ(schedule.bank.trained(), 4);
   const auto pattern = [&](int id) { return schedule.bank.entry(id).recipe.transform_of_class[0]; };
@@ -184,9 +184,9 @@ TEST(UnseenRate, FromTheBankHoldsOutPairsOfKnownAnglesAndColours) {
 
 TEST(UnseenRate, LeavesTrainingAndTheOtherTestClientsAlone) {
   ScenarioOptions options = scenario(DriftMode::trDR_teND, TestRule::automatic, 20);
-  const Schedule without = schedule_of(options);
+  const Schedule without = tested_schedule(options);
   options.unseen_rate = 0.5;
-  const Schedule with = schedule_of(options);
+  const Schedule with = tested_schedule(options);
   EXPECT_EQ(with.ids, without.ids);
   for (std::size_t k = 0; k < 20; ++k) {
     EXPECT_TRUE(with.test_ids[k] == without.test_ids[k] || with.test_ids[k] > 6);
@@ -200,7 +200,7 @@ TEST(UnseenRate, HeldOutDistributionsDifferFromAllOthersUnderEveryShift) {
       options.shift = shift;
       options.level = level;
       options.unseen_rate = 1;
-      const Bank bank = schedule_of(options).bank;
+      const Bank bank = tested_schedule(options).bank;
       ASSERT_GE(bank.held_out, 1);
       for (int held = bank.trained() + 1; held <= bank.size(); ++held) {
         for (int id = 1; id < held; ++id) {
@@ -220,8 +220,8 @@ TEST(SequenceOptions, MaxDistributionsBoundsWhatAClientSees) {
     options.drifts = 20;
     options.max_distributions = 3;
     std::set<int> all;
-    for (const std::vector<int>& ids : schedule_of(options).ids) {
-      EXPECT_EQ(distinct(ids).size(), 3U);
+    for (const std::vector<int>& ids : tested_schedule(options).ids) {
+      EXPECT_EQ(values_of(ids).size(), 3U);
       all.insert(ids.begin(), ids.end());
     }
     EXPECT_EQ(all.size(), 6U);
@@ -234,7 +234,7 @@ TEST(SequenceOptions, AContinualClientNeverReturns) {
   options.continual = true;
   for (const int most : {0, 3}) {
     options.max_distributions = most;
-    for (const std::vector<int>& ids : schedule_of(options).ids) {
+    for (const std::vector<int>& ids : tested_schedule(options).ids) {
       std::set<int> left;
       for (std::size_t i = 1; i < ids.size(); ++i) {
         if (ids[i] != ids[i - 1]) {
@@ -242,7 +242,7 @@ TEST(SequenceOptions, AContinualClientNeverReturns) {
         }
         ASSERT_FALSE(left.contains(ids[i]));
       }
-      EXPECT_LE(distinct(ids).size(), most == 0 ? 6U : 3U);
+      EXPECT_LE(values_of(ids).size(), most == 0 ? 6U : 3U);
     }
   }
 }
@@ -252,21 +252,21 @@ TEST(SequenceOptions, RandomLockersAreSortedAndEndInTheLastStage) {
     ScenarioOptions options = scenario(DriftMode::trDR_teND);
     options.generator = generator;
     options.rounds = 100;
-    const std::vector<int> even = schedule_of(options).stage_of_round;
+    const std::vector<int> even = tested_schedule(options).stage_of_round;
     options.random_lockers = true;
-    const std::vector<int> table = schedule_of(options).stage_of_round;
+    const std::vector<int> table = tested_schedule(options).stage_of_round;
     EXPECT_TRUE(std::is_sorted(table.begin(), table.end()));
     EXPECT_EQ(table.back(), 4);
     EXPECT_NE(table, even);
-    EXPECT_NE(table, schedule_of(options, 2).stage_of_round);
-    EXPECT_EQ(schedule_of(options).ids, schedule_of(scenario(DriftMode::trDR_teND)).ids);
+    EXPECT_NE(table, tested_schedule(options, 2).stage_of_round);
+    EXPECT_EQ(tested_schedule(options).ids, tested_schedule(scenario(DriftMode::trDR_teND)).ids);
   }
 }
 
 TEST(FreshPermutations, HaveIdsOfTheirOwnAndBackToTheirPlace) {
   ScenarioOptions options = scenario(DriftMode::trDR_teND);
   options.shift = Shift::concept_label;
-  const Schedule schedule = schedule_of(options, 1, 100);
+  const Schedule schedule = tested_schedule(options, 1, 100);
   EXPECT_EQ(schedule.bank.size(), 60 * 5);
   EXPECT_EQ(schedule.bank.fresh_pool.size(), 60U);
   std::set<int> ids;
@@ -282,7 +282,7 @@ TEST(FreshPermutations, HaveIdsOfTheirOwnAndBackToTheirPlace) {
   }
   EXPECT_EQ(ids.size(), 300U);
   options.drift_mode = DriftMode::trDR_teDR;
-  const Schedule drifting = schedule_of(options, 1, 100);
+  const Schedule drifting = tested_schedule(options, 1, 100);
   EXPECT_TRUE(fresh_place(options, drifting.test_ids[7]).test);
   EXPECT_EQ(fresh_place(options, drifting.test_ids[7]).client, 7U);
   EXPECT_EQ(drifting.bank.size(), 60 * 6);
@@ -292,7 +292,7 @@ TEST(FreshPermutations, AListOfSomeHasThatManyDistinctOnes) {
   ScenarioOptions options = scenario(DriftMode::trDR_teND);
   options.shift = Shift::concept_label;
   options.perm_bank = 7;
-  const Bank bank = schedule_of(options, 1, 100).bank;
+  const Bank bank = tested_schedule(options, 1, 100).bank;
   ASSERT_EQ(bank.size(), 7);
   for (int a = 1; a <= 7; ++a) {
     std::set<std::int32_t> image;
@@ -309,7 +309,7 @@ TEST(FreshPermutations, AListOfSomeHasThatManyDistinctOnes) {
 TEST(NaturalSchedule, HasOneDistributionPerDomain) {
   ScenarioOptions options = scenario(DriftMode::trDR_teND);
   options.shift = Shift::natural;
-  const Schedule schedule = schedule_of(options, 1, 10, 4);
+  const Schedule schedule = tested_schedule(options, 1, 10, 4);
   EXPECT_EQ(schedule.bank.size(), 4);
   EXPECT_EQ(schedule.bank.entry(3).domain, 2);
 }

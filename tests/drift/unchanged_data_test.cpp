@@ -59,16 +59,16 @@ std::uint64_t fingerprint(const ScenarioOptions& options) {
   return print.value();
 }
 
-struct Case {
+struct UnchangedCase {
   Shift shift;
   Generator generator;
   std::uint64_t low, medium, high, drawn, forced;
 };
 
-class UnchangedData : public testing::TestWithParam<Case> {};
+class UnchangedData : public testing::TestWithParam<UnchangedCase> {};
 
 TEST_P(UnchangedData, HasTheBitsOfTheFirstVersion) {
-  const Case& c = GetParam();
+  const UnchangedCase& c = GetParam();
   const auto print = [&c](Level level, auto edit) {
     ScenarioOptions options = scenario(c.shift, c.generator, 10);
     options.level = level;
@@ -90,22 +90,22 @@ TEST_P(UnchangedData, HasTheBitsOfTheFirstVersion) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, UnchangedData,
-    testing::Values(Case{Shift::covariate, Generator::clean, 3338512536230135580U, 16504262257218012167U,
-                         2958406479426139130U, 9282732175619692302U, 8761256726320409356U},
-                    Case{Shift::covariate, Generator::feroma, 4291701818309484728U, 17856703570279152161U,
-                         11305940985279078665U, 12427656703510869903U, 3845872678080031953U},
-                    Case{Shift::label_prior, Generator::clean, 8025103319352840822U, 5883385034916609942U,
-                         9557626960233984239U, 14509645438740212508U, 8378576451425216786U},
-                    Case{Shift::label_prior, Generator::feroma, 5139677461209870535U, 14565303369140863449U,
-                         17339901029021956571U, 15585427101507355767U, 6617255819310171431U},
-                    Case{Shift::concept_label, Generator::clean, 7992166166514201661U, 13720916425153097954U,
-                         3819933535456925016U, 16394151407752585985U, 10659171771780552991U},
-                    Case{Shift::concept_label, Generator::feroma, 11427142917086842059U, 837541492812698249U,
-                         9443649856753926203U, 2690579010953423321U, 16255575080588002779U},
-                    Case{Shift::concept_feature, Generator::clean, 5733833128749008841U, 5993990065432617953U,
-                         12101557606454163256U, 18082050716953263046U, 16222760696218335668U},
-                    Case{Shift::concept_feature, Generator::feroma, 8376633750779620076U, 2305194975911942405U,
-                         14237160851954182305U, 16420640527832333289U, 16086966871571158801U}));
+    testing::Values(UnchangedCase{Shift::covariate, Generator::clean, 3338512536230135580U, 16504262257218012167U,
+                                  2958406479426139130U, 9282732175619692302U, 8761256726320409356U},
+                    UnchangedCase{Shift::covariate, Generator::feroma, 4291701818309484728U, 17856703570279152161U,
+                                  11305940985279078665U, 12427656703510869903U, 3845872678080031953U},
+                    UnchangedCase{Shift::label_prior, Generator::clean, 8025103319352840822U, 5883385034916609942U,
+                                  9557626960233984239U, 14509645438740212508U, 8378576451425216786U},
+                    UnchangedCase{Shift::label_prior, Generator::feroma, 5139677461209870535U, 14565303369140863449U,
+                                  17339901029021956571U, 15585427101507355767U, 6617255819310171431U},
+                    UnchangedCase{Shift::concept_label, Generator::clean, 7992166166514201661U, 13720916425153097954U,
+                                  3819933535456925016U, 16394151407752585985U, 10659171771780552991U},
+                    UnchangedCase{Shift::concept_label, Generator::feroma, 11427142917086842059U, 837541492812698249U,
+                                  9443649856753926203U, 2690579010953423321U, 16255575080588002779U},
+                    UnchangedCase{Shift::concept_feature, Generator::clean, 5733833128749008841U, 5993990065432617953U,
+                                  12101557606454163256U, 18082050716953263046U, 16222760696218335668U},
+                    UnchangedCase{Shift::concept_feature, Generator::feroma, 8376633750779620076U, 2305194975911942405U,
+                                  14237160851954182305U, 16420640527832333289U, 16086966871571158801U}));
 
 }  // namespace
 }  // namespace feroma

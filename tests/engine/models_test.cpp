@@ -9,6 +9,7 @@
 #include "feroma/engine/sgd.h"
 #include "tests/engine/engine_support.h"
 #include "tests/golden_support.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -117,7 +118,7 @@ TEST_P(ResNet9Golden, LogitsAgreeWithTheReference) {
  * above.
  */
 TEST_P(ResNet9Golden, OneTrainingStepAgreesWithTheReference) {
-  std::ifstream file(std::filesystem::path(FEROMA_GOLDEN_DIR) / "resnet9_one_step.json");
+  std::ifstream file(test::golden_file("resnet9_one_step.json"));
   const nlohmann::json golden = nlohmann::json::parse(file);
   Parameters params = formula_parameters(spec_);
   std::vector<float> gradient(params.size());

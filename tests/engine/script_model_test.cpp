@@ -6,6 +6,7 @@
 #include "feroma/core/rng.h"
 #include "feroma/engine/engine.h"
 #include "tests/expect_error.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr SampleShape kInput{1, 12, 12};
 constexpr int kClasses = 3;
 
-std::string file(const std::string& name) { return std::string(FEROMA_GOLDEN_DIR) + "/script/" + name; }
+std::string file(const std::string& name) { return test::golden_file("script/" + name).string(); }
 
 /// The files were written by examples/torchscript/make_model.py (small.pt) and variants that break one rule each.
 class ScriptModelTest : public testing::Test {

@@ -27,7 +27,7 @@ class Forgetful : public TinyFederation {
   /// Takes part, and loses everything with its connection.
   void live_without_memory(Hub& hub, std::uint32_t id) {
     for (bool finished = false; !finished;) {
-      const testing::TempFolder state;
+      const feroma::test::TempFolder state;
       AgentOptions options{state.path(), id};
       options.patience_seconds = 30 * kClock;
       const std::unique_ptr<ClientData> data = data_of(id);

@@ -9,7 +9,7 @@
 namespace feroma::faults {
 namespace {
 
-constexpr std::uint32_t kClients = 8;
+constexpr std::uint32_t kAttackedClients = 8;
 constexpr std::uint32_t kLiar = 2;
 constexpr int kRounds = 5;
 constexpr int kLieFrom = 4;
@@ -30,7 +30,7 @@ class ProfileAttack : public TinyFederation {
   /// Plays a federation in which client 2 does something to its profiles from round 4 on.
   RoundRecord attack(const FederationPlan& todo, const TamperingLink::Tamper& tamper) {
     const auto layout = make_layout(todo.experiment.model(todo.input, todo.classes));
-    return play(todo, first(kClients), [&](Hub& hub, std::uint32_t id, int) {
+    return play(todo, first(kAttackedClients), [&](Hub& hub, std::uint32_t id, int) {
       return std::make_unique<TamperingLink>(
           hub, id, layout, [&, id](const TamperingLink::Subject& subject, const Message& received, Message& answer) {
             if (answer.has("model")) {
@@ -51,16 +51,16 @@ class ProfileAttack : public TinyFederation {
     return read_npy(todo.state / "mixing" / fmt::format("{}-{}.npy", todo.experiment.algorithms.front().label, round));
   }
   static double weight(const NpyArray& matrix, std::uint32_t receiver, std::uint32_t source) {
-    return matrix.as<float>()[receiver * kClients + source];
+    return matrix.as<float>()[receiver * kAttackedClients + source];
   }
 
   /// Honest and attacked, the same federation; the starts of the first are in `before`, those of the second in
   /// `starts`.
   void play_both(const std::string& name, const char* algorithm, const TamperingLink::Tamper& tamper) {
-    honest = plan(kClients, kRounds, algorithm, name + "-honest");
+    honest = plan(kAttackedClients, kRounds, algorithm, name + "-honest");
     static_cast<void>(attack(honest, [](const auto&, const Message&, Message&) {}));
     before = std::exchange(starts, {});
-    attacked = plan(kClients, kRounds, algorithm, name);
+    attacked = plan(kAttackedClients, kRounds, algorithm, name);
     static_cast<void>(attack(attacked, tamper));
   }
 
@@ -73,7 +73,7 @@ class ProfileAttack : public TinyFederation {
       const NpyArray with = mixing(attacked, round);
       const NpyArray without = mixing(honest, round);
       std::set<std::uint32_t> now = reached;
-      for (std::uint32_t client = 0; client < kClients; ++client) {
+      for (std::uint32_t client = 0; client < kAttackedClients; ++client) {
         const bool concerned = std::any_of(reached.begin(), reached.end(), [&](std::uint32_t source) {
           return weight(with, client, source) != 0 || weight(without, client, source) != 0;
         });
@@ -97,9 +97,9 @@ class ProfileAttack : public TinyFederation {
     for (int round = kLieFrom; round <= kRounds; ++round) {
       const NpyArray with = mixing(attacked, round);
       const NpyArray without = mixing(honest, round);
-      for (std::uint32_t client = 1; client < kClients; client += 2) {
+      for (std::uint32_t client = 1; client < kAttackedClients; client += 2) {
         double moved = 0;
-        for (std::uint32_t source = 1; source < kClients; source += 2) {
+        for (std::uint32_t source = 1; source < kAttackedClients; source += 2) {
           moved += weight(with, client, source) - weight(without, client, source);
         }
         most = std::max(most, std::abs(moved));
@@ -162,7 +162,7 @@ TEST_F(ProfileAttack, WhatIsNoProfileIsRefusedByName) {
       {"of another kind", [](Message& answer) { answer.values["profile"] = Ints{1}; }},
   };
   for (const auto& [name, lie] : lies) {
-    const RoundRecord last = attack(plan(kClients, kRounds, kAuto, name),
+    const RoundRecord last = attack(plan(kAttackedClients, kRounds, kAuto, name),
                                     [&](const auto&, const Message&, Message& answer) { lie(answer); });
     ASSERT_EQ(last.dropped.size(), 1U) << name;
     EXPECT_EQ(last.dropped.front().client, kLiar);
@@ -180,7 +180,7 @@ TEST_F(ProfileAttack, AnotherEpochOrOtherSumsAreRefusedUnderABudget) {
   };
   for (const auto& [name, lie] : lies) {
     FederationPlan todo = plan(
-        kClients, kRounds,
+        kAttackedClients, kRounds,
         "name = 'feroma'\nwarmup_rounds = 2\nprofile.dimensions = 6\n[privacy]\nmode = 'gaussian'\nepsilon_total = 50\n"
         "delta_total = 1e-5\nmax_releases = 4",
         name);

@@ -177,7 +177,7 @@ class TinyFederation : public ::testing::Test {
   }
 
   int rows = 24;
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
   std::atomic<bool> stop = false;
 };
 

@@ -11,6 +11,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/places.h"
+
 namespace feroma::test {
 
 struct Result {
@@ -38,7 +40,7 @@ inline Result shell(const std::string& command) {
 
 inline Result feroma_cli(const std::string& arguments, Stream stream = Stream::out) {
   const std::string redirect = stream == Stream::out ? " 2>/dev/null" : " 2>&1 >/dev/null";
-  return shell(std::string(FEROMA_BINARY) + " " + arguments + redirect);
+  return shell(std::string(kProgram) + " " + arguments + redirect);
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

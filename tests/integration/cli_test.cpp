@@ -14,6 +14,7 @@
 #include "feroma/core/simd.h"
 #include "feroma/partition/scenario.h"
 #include "tests/integration/cli_support.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -129,7 +130,7 @@ TEST(Cli, UnknownFormatSaysTheRuleAndTheValue) {
 TEST(Cli, ErrorsInAPipeHaveNoColour) { EXPECT_FALSE(contains(feroma_cli("nothing", Stream::err).output, "\033[")); }
 
 TEST(Cli, ErrorsOnATerminalAreRedUnlessNoColor) {
-  const std::string run = "TERM=xterm script -qec '" FEROMA_BINARY " nothing' /dev/null";
+  const std::string run = "TERM=xterm script -qec '" + std::string(kProgram) + " nothing' /dev/null";
   const Result coloured = shell("env -u NO_COLOR " + run);
   if (coloured.exit_code == 127) {
     GTEST_SKIP() << "script(1), which plays a terminal, is not installed";
@@ -298,8 +299,8 @@ TEST_F(CliFiles, DryRunRefusesAPlaceThatCanBeNoRun) {
 }
 
 TEST(CliRun, DryRunCountsOnlyTheSampledOfAHundredThousandClients) {
-  const Result result = feroma_cli("run " FEROMA_SOURCE_DIR
-                                   "/configs/many-clients.toml --dry-run --format json --set scenario.dataset=fmnist"
+  const Result result = feroma_cli("run " + source_file("configs/many-clients.toml").string() +
+                                   " --dry-run --format json --set scenario.dataset=fmnist"
                                    " --set scenario.clients=100000 --set scenario.participation=0.0005");
   ASSERT_EQ(result.exit_code, 0);
   const auto estimate = nlohmann::json::parse(result.output);
@@ -309,9 +310,9 @@ TEST(CliRun, DryRunCountsOnlyTheSampledOfAHundredThousandClients) {
 }
 
 TEST(CliRun, MistakesInTheNumberOfSamplesAndTestClientsAreLocated) {
-  const Result result = feroma_cli("run " FEROMA_SOURCE_DIR
-                                   "/configs/many-clients.toml --dry-run --set scenario.dataset=fmnist"
-                                   " --set scenario.samples_per_client=60001 --set scenario.test_clients=101",
+  const Result result = feroma_cli("run " + source_file("configs/many-clients.toml").string() +
+                                       " --dry-run --set scenario.dataset=fmnist"
+                                       " --set scenario.samples_per_client=60001 --set scenario.test_clients=101",
                                    Stream::err);
   EXPECT_EQ(result.exit_code, 2);
   for (const char* part : {"scenario.samples_per_client must be in 0..60000, the dataset's training samples, got 60001",

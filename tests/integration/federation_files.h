@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/integration/cli_support.h"
+#include "tests/places.h"
 
 namespace feroma::test {
 
@@ -17,7 +18,7 @@ class FederationFiles : public CliFiles {
   /// the program, `$port` the server's, and `visits` a client's data.
   Result beside_a_server(const std::string& commands, const std::string& options = "") const {
     write_files();
-    return shell("cd " + path("") + "; feroma=" + FEROMA_BINARY + "; options='" + options + "'" + R"(
+    return shell("cd " + path("") + "; feroma=" + kProgram + "; options='" + options + "'" + R"(
 timeout 60 $feroma server config.toml --insecure --listen 127.0.0.1:0 $options >server.out 2>server.err &
 for i in $(seq 300); do
   port=$(sed -n 's/^listening on port \([0-9]*\).*/\1/p' server.out)

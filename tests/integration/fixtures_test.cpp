@@ -8,6 +8,7 @@
 #include "feroma/core/files.h"
 #include "feroma/core/simd.h"
 #include "tests/integration/cli_support.h"
+#include "tests/places.h"
 
 namespace feroma::test {
 namespace {
@@ -22,14 +23,15 @@ class Fixtures : public CliFiles {
     if (std::find(here.begin(), here.end(), SimdTarget::avx2) == here.end()) {
       GTEST_SKIP() << "this machine has no AVX2: whether files of earlier versions go on is NOT tested";
     }
-    const Result unpacked = shell("tar -xJf '" FEROMA_SOURCE_DIR "/tests/fixtures/2026-11.tar.xz' -C " + path(""));
+    const Result unpacked =
+        shell("tar -xJf '" + source_file("tests/fixtures/2026-11.tar.xz").string() + "' -C " + path(""));
     ASSERT_EQ(unpacked.exit_code, 0);
     expected_ = Json::parse(text("expected.json"));
   }
 
   /// The program at work where the files lie, as their paths are relative.
   [[nodiscard]] Result feroma(const std::string& arguments) const {
-    return shell("cd " + path("") + " && " + FEROMA_BINARY + " " + arguments + " 2>&1");
+    return shell("cd " + path("") + " && " + kProgram + " " + arguments + " 2>&1");
   }
   [[nodiscard]] std::string text(const std::string& name) const { return text_of(path(name)); }
 
@@ -70,7 +72,7 @@ class Fixtures : public CliFiles {
   /// A server goes on with its store and the clients with theirs, up to the end.
   [[nodiscard]] Result federation(const std::string& config, const std::string& state,
                                   const std::string& clients) const {
-    return shell("cd " + path("") + "; feroma=" + FEROMA_BINARY + "; config=" + config + "; state=" + state + R"(
+    return shell("cd " + path("") + "; feroma=" + kProgram + "; config=" + config + "; state=" + state + R"(
 timeout 60 $feroma server $config --insecure --state $state --listen 127.0.0.1:0 >server.out 2>server.err &
 server=$!
 for i in $(seq 300); do

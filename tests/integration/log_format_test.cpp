@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/integration/federation_files.h"
+#include "tests/places.h"
 
 namespace feroma::test {
 namespace {
@@ -13,7 +14,7 @@ class LogFormat : public FederationFiles {
   /// The exit code and the log of a command that is told to stop once it has said `word`.
   Result stopped_after(const std::string& word, const std::string& command) const {
     write_files();
-    return shell("cd " + path("") + "; " + FEROMA_BINARY + " " + command + " --log-format json >news 2>log &" + R"(
+    return shell("cd " + path("") + "; " + kProgram + " " + command + " --log-format json >news 2>log &" + R"(
 for i in $(seq 300); do
   grep -q ')" + word +
                  R"(' news log && break

@@ -6,13 +6,14 @@
 
 #include "feroma/data/catalog.h"
 #include "tests/integration/cli_support.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
 
 using namespace test;
 
-constexpr const char* kDemo = FEROMA_SOURCE_DIR "/configs/demo.toml";
+const std::string kDemo = source_file("configs/demo.toml").string();
 
 class CliPreview : public CliFiles {
  protected:

@@ -49,7 +49,7 @@ TEST(PrivacyCommand, SaysWhatIsProtectedAndWhatIsNot) {
 }
 
 TEST(PrivacyCommand, AuditsALedger) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   {
     Ledger ledger(folder.path(), {});
     for (int version = 1; version <= 2; ++version) {

@@ -10,6 +10,7 @@
 #include "feroma/data/catalog.h"
 #include "feroma/data/picture.h"
 #include "tests/integration/cli_support.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -136,7 +137,7 @@ TEST_F(CliReport, TheDatabaseOfASweepStandsForItsFolder) {
 
 TEST_F(CliReport, PngNeedsABrowser) {
   const Result result =
-      shell(fmt::format("PATH=/nowhere {} report {} --png {} 2>&1", FEROMA_BINARY, path("runs/s1"), path("png")));
+      shell(fmt::format("PATH=/nowhere {} report {} --png {} 2>&1", kProgram, path("runs/s1"), path("png")));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(contains(result.output, "apt install chromium")) << result.output;
   EXPECT_FALSE(std::filesystem::exists(path("png")));
@@ -171,7 +172,7 @@ TEST_F(CliReport, ThePythonExampleReadsARun) {
     GTEST_SKIP() << "python3-numpy is not installed: examples/read_run.py is NOT tested";
   }
   const Result result =
-      shell(fmt::format("/usr/bin/python3 {}/examples/read_run.py {} 2>&1", FEROMA_SOURCE_DIR, path("runs/s1")));
+      shell(fmt::format("/usr/bin/python3 {} {} 2>&1", source_file("examples/read_run.py").string(), path("runs/s1")));
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_TRUE(contains(result.output, "2 algorithms, 8 rounds in metrics.csv, 24 lines in clients.csv"))
       << result.output;
@@ -179,7 +180,7 @@ TEST_F(CliReport, ThePythonExampleReadsARun) {
   EXPECT_TRUE(contains(result.output, "mixing of round 4: 3 x 3, rows sum to 1")) << result.output;
   EXPECT_TRUE(contains(result.output, "profiles of round 4: 3 x ")) << result.output;
   const Result none =
-      shell(fmt::format("/usr/bin/python3 {}/examples/read_run.py {} 2>&1", FEROMA_SOURCE_DIR, path("runs")));
+      shell(fmt::format("/usr/bin/python3 {} {} 2>&1", source_file("examples/read_run.py").string(), path("runs")));
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_TRUE(contains(none.output, "runs cannot be read as a run: ")) << none.output;
   EXPECT_FALSE(contains(none.output, "Traceback")) << none.output;

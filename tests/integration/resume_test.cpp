@@ -16,6 +16,7 @@
 #include "feroma/core/simd.h"
 #include "feroma/data/catalog.h"
 #include "tests/data/synthetic.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -52,7 +53,7 @@ class ResumeSlow : public testing::Test {
   }
 
   pid_t start(const fs::path& out, const std::vector<std::string>& extra) const {
-    std::vector<std::string> words{FEROMA_BINARY, "run", config.string(), "--out", out.string()};
+    std::vector<std::string> words{kProgram, "run", config.string(), "--out", out.string()};
     words.insert(words.end(), extra.begin(), extra.end());
     std::vector<char*> argv;
     for (std::string& word : words) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/integration/cli_support.h"
+#include "tests/places.h"
 
 namespace feroma::test {
 namespace {
@@ -166,8 +167,7 @@ class SweepKillSlow : public SweepFiles {
       const int null = open("/dev/null", O_WRONLY);
       dup2(null, STDOUT_FILENO);
       dup2(null, STDERR_FILENO);
-      execl(FEROMA_BINARY, FEROMA_BINARY, "sweep", file.c_str(), "--out", out.c_str(), "--resume", "--jobs", "2",
-            nullptr);
+      execl(kProgram, kProgram, "sweep", file.c_str(), "--out", out.c_str(), "--resume", "--jobs", "2", nullptr);
       _exit(127);
     }
     return child;
@@ -274,7 +274,7 @@ TEST_F(Drawing, CtrlCEndsTheBrowserToo) {
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
     setenv("PATH", folders.c_str(), 1);
-    execl(FEROMA_BINARY, FEROMA_BINARY, "report", out.c_str(), "--png", pictures.c_str(), nullptr);
+    execl(kProgram, kProgram, "report", out.c_str(), "--png", pictures.c_str(), nullptr);
     _exit(127);
   }
   for (int i = 0; i < 3000 && !fs::exists(path("helper")); ++i) {
@@ -290,8 +290,8 @@ TEST_F(Drawing, CtrlCEndsTheBrowserToo) {
 class DrawingSlow : public DrawingFiles {};
 
 TEST_F(DrawingSlow, ABrowserThatHangsIsKilled) {
-  const Result late = shell(
-      fmt::format("PATH={}:$PATH {} report {} --png {} 2>&1", path("bin"), FEROMA_BINARY, path("out"), path("png")));
+  const Result late =
+      shell(fmt::format("PATH={}:$PATH {} report {} --png {} 2>&1", path("bin"), kProgram, path("out"), path("png")));
   EXPECT_EQ(late.exit_code, 1);
   EXPECT_TRUE(contains(late.output, "did not draw it within 60 s, and was killed")) << late.output;
   EXPECT_TRUE(helper_is_gone());

@@ -194,11 +194,11 @@ TEST_F(Absence, ASecondClientOnTheSameFolderDoesNotDisturbTheFirst) {
   const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
   AgentOptions options;
   options.state = folder / "client-0";
-  const std::string error = testing::error_of(ErrorCode::invalid_config, [&] {
+  const std::string error = feroma::test::error_of(ErrorCode::invalid_config, [&] {
     Pipe pipe(coordinator.hub());
     static_cast<void>(Agent(options, *data, stop).serve(pipe));
   });
-  EXPECT_TRUE(testing::holds(error, "another client is running with this state folder"));
+  EXPECT_TRUE(feroma::test::holds(error, "another client is running with this state folder"));
   EXPECT_EQ(coordinator.hub().traffic().verdicts[v1::TWICE], 0U);
   EXPECT_TRUE(coordinator.hub().is_present(ClientId{0}));
   stop = true;
@@ -276,15 +276,15 @@ TEST_F(Absence, ARoundThatBeginsAgainForEverIsUnhealthy) {
   }
   EXPECT_TRUE(coordinator.status().healthy);
   std::jthread rounds(
-      [&] { static_cast<void>(testing::error_of(ErrorCode::interrupted, [&] { coordinator.run(); })); });
+      [&] { static_cast<void>(feroma::test::error_of(ErrorCode::interrupted, [&] { coordinator.run(); })); });
   ServerStatus status = coordinator.status();
   for (int i = 0; i < 2000 && status.healthy; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     status = coordinator.status();
   }
   EXPECT_FALSE(status.healthy);
-  EXPECT_TRUE(testing::holds(status.reason, "round 1 has not been finished for")) << status.reason;
-  EXPECT_TRUE(testing::holds(status.reason, "and was begun again")) << status.reason;
+  EXPECT_TRUE(feroma::test::holds(status.reason, "round 1 has not been finished for")) << status.reason;
+  EXPECT_TRUE(feroma::test::holds(status.reason, "and was begun again")) << status.reason;
   // Waiting for clients is no fault, but does not heal it either.
   silent.clear();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -425,7 +425,7 @@ TEST_F(Absence, WhoseDataCannotBeReadMissesThatRoundAlone) {
   clients.clear();
   ASSERT_EQ(dropped.size(), 1U);
   EXPECT_EQ(dropped.front().client, 5U);
-  EXPECT_TRUE(testing::holds(dropped.front().reason, "visits.csv:3"));
+  EXPECT_TRUE(feroma::test::holds(dropped.front().reason, "visits.csv:3"));
   EXPECT_EQ(rounds_of(todo.state, 5), 4) << "of five";
 }
 

@@ -24,7 +24,7 @@ class Allowed : public ::testing::Test {
   }
   std::string name() { return list.read()->entries().front().name; }
 
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
   fs::path path = folder / "clients.list";
   AllowList list{path};
 };

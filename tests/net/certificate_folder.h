@@ -55,7 +55,7 @@ inline void write(const fs::path& path, const std::string& text) { write_file_at
 
 /// Made once, because every file waits for the disk.
 inline const fs::path& original() {
-  static const testing::TempFolder folder;
+  static const feroma::test::TempFolder folder;
   static const bool made = [] {
     make_authority(folder.path());
     issue_server(folder.path(), {"localhost", "127.0.0.1", "::1", "fl.example.org"});
@@ -94,7 +94,7 @@ class Certificates : public ::testing::Test {
   }
 
  private:
-  testing::TempFolder folder_;
+  feroma::test::TempFolder folder_;
 };
 
 }  // namespace feroma::test

@@ -5,8 +5,8 @@
 namespace feroma::test {
 namespace {
 
-using testing::holds;
-using testing::TempFolder;
+using feroma::test::holds;
+using feroma::test::TempFolder;
 
 TEST_F(Certificates, HaveNoProblemsAtFirst) {
   EXPECT_EQ(check_certificates(path()), std::vector<std::string>());

@@ -14,9 +14,9 @@
 namespace feroma::test {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using feroma::test::error_of;
+using feroma::test::holds;
+using feroma::test::TempFolder;
 
 // ---- OpenSSL's own view ----
 

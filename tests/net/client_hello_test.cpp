@@ -9,7 +9,7 @@ namespace {
 
 using Verdict = HelloVerdict;
 
-HelloBytes modern() { return hello_of(TLS1_2_VERSION, TLS1_3_VERSION); }
+HelloBytes modern_hello() { return hello_of(TLS1_2_VERSION, TLS1_3_VERSION); }
 
 Verdict inspect(const HelloBytes& bytes) { return inspect_client_hello(bytes); }
 
@@ -36,7 +36,7 @@ HelloBytes lengthened(HelloBytes hello, std::size_t more) {
 
 TEST(ClientHello, TellsTls13FromOlderVersions) {
   EXPECT_EQ(inspect(hello_of(TLS1_3_VERSION, TLS1_3_VERSION)), Verdict::tls13);
-  EXPECT_EQ(inspect(modern()), Verdict::tls13);
+  EXPECT_EQ(inspect(modern_hello()), Verdict::tls13);
   EXPECT_EQ(inspect(hello_of(TLS1_VERSION, TLS1_3_VERSION)), Verdict::tls13);
   EXPECT_EQ(inspect(hello_of(TLS1_2_VERSION, TLS1_2_VERSION)), Verdict::older);
   EXPECT_EQ(inspect(hello_of(TLS1_1_VERSION, TLS1_1_VERSION)), Verdict::older);
@@ -68,23 +68,23 @@ TEST(ClientHello, NeedsMoreUntilItIsWhole) {
       ASSERT_EQ(inspect_client_hello(std::span(hello).first(size)), Verdict::need_more) << size;
     }
   }
-  HelloBytes more = modern();
+  HelloBytes more = modern_hello();
   more.resize(more.size() + 100);
   EXPECT_EQ(inspect(more), Verdict::tls13) << "what follows is not looked at";
 }
 
 TEST(ClientHello, MayComeInSeveralRecords) {
   for (const std::size_t most : {1U, 2U, 3U, 4U, 5U, 100U}) {
-    const HelloBytes pieces = in_records_of(most, modern());
+    const HelloBytes pieces = in_records_of(most, modern_hello());
     EXPECT_EQ(inspect(pieces), Verdict::tls13) << most;
     for (std::size_t size = 0; size < pieces.size(); ++size) {
       ASSERT_EQ(inspect_client_hello(std::span(pieces).first(size)), Verdict::need_more) << most << " " << size;
     }
   }
-  HelloBytes mixed = in_records_of(100, modern());
+  HelloBytes mixed = in_records_of(100, modern_hello());
   mixed[105] = std::byte{23};  // the second record is data
   EXPECT_EQ(inspect(mixed), Verdict::malformed);
-  HelloBytes empty = modern();
+  HelloBytes empty = modern_hello();
   empty.insert(empty.begin(), {empty[0], empty[1], empty[2], std::byte{0}, std::byte{0}});
   EXPECT_EQ(inspect(empty), Verdict::malformed) << "records must not be empty";
 }
@@ -95,7 +95,7 @@ TEST(ClientHello, WhatIsNoneIsKnownEarly) {
   EXPECT_EQ(inspect(std::string(100, '\0')), Verdict::not_tls);
   EXPECT_EQ(inspect("\x16\x05"), Verdict::not_tls) << "no version of TLS begins with 5";
   EXPECT_EQ(inspect("\x15\x03\x03"), Verdict::not_tls) << "an alert";
-  HelloBytes other = modern();
+  HelloBytes other = modern_hello();
   other[5] = std::byte{2};  // a server's hello
   EXPECT_EQ(inspect_client_hello(std::span(other).first(6)), Verdict::malformed);
   EXPECT_EQ(inspect(std::string_view("\x16\x03\x01\x40\x01", 5)), Verdict::malformed) << "a record of 2^14 + 1 bytes";
@@ -123,7 +123,7 @@ TEST(ClientHello, IsBounded) {
 }
 
 TEST(ClientHello, LengthsThatLieAreRefused) {
-  const HelloBytes hello = modern();
+  const HelloBytes hello = modern_hello();
   EXPECT_EQ(inspect(lengthened(hello, 0)), Verdict::tls13);
   HelloBytes more = lengthened(hello, 1);
   more.push_back(std::byte{0});
@@ -142,7 +142,7 @@ TEST(ClientHello, LengthsThatLieAreRefused) {
 
 // OpenSSL would take the one list and we the other.
 TEST(ClientHello, OffersVersionsOnce) {
-  HelloBytes twice = modern();
+  HelloBytes twice = modern_hello();
   const std::size_t at = versions_in(twice);
   const std::size_t size = 4 + std::to_integer<std::size_t>(twice[at + 3]);
   const HelloBytes copy(twice.begin() + static_cast<std::ptrdiff_t>(at),
@@ -157,7 +157,7 @@ TEST(ClientHello, OffersVersionsOnce) {
   twice[length + 1] = static_cast<std::byte>(whole & 0xff);
   twice.insert(twice.end(), copy.begin(), copy.end());
   EXPECT_EQ(inspect(lengthened(twice, 0)), Verdict::malformed);
-  HelloBytes other = modern();
+  HelloBytes other = modern_hello();
   other[at + 1] = std::byte{0xfe};  // an extension that nobody knows
   EXPECT_EQ(inspect(other), Verdict::older);
 }

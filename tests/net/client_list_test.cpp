@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using feroma::test::error_of;
+using feroma::test::holds;
+using feroma::test::TempFolder;
 
 const std::string kA(64, 'a');
 const std::string kB(64, 'b');

@@ -31,7 +31,7 @@ class ClientStateTest : public ::testing::Test {
     return memory.state.has("value") ? memory.state.integer("value") : -1;
   }
 
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
   std::shared_ptr<const ParamLayout> layout = initialise(make_model("mlp", {1, 3, 3}, 3), Rng(1)).shared_layout();
 };
 
@@ -101,9 +101,9 @@ TEST_F(ClientStateTest, RoundsAreFinishedOnce) {
 TEST_F(ClientStateTest, OneProcessHoldsAFolder) {
   {
     const detail::PosixFile held = hold_state_folder(folder / "client");
-    const std::string error = testing::error_of(
+    const std::string error = feroma::test::error_of(
         ErrorCode::invalid_config, [&] { const detail::PosixFile second = hold_state_folder(folder / "client"); });
-    EXPECT_TRUE(testing::holds(error, "another client is running"));
+    EXPECT_TRUE(feroma::test::holds(error, "another client is running"));
   }
   const detail::PosixFile again = hold_state_folder(folder / "client");
 }
@@ -111,8 +111,8 @@ TEST_F(ClientStateTest, OneProcessHoldsAFolder) {
 TEST_F(ClientStateTest, AnotherFederationsStateIsRefused) {
   { const ClientState state = open(); }
   const std::string error =
-      testing::error_of(ErrorCode::invalid_data, [&] { const ClientState other = open("another"); });
-  EXPECT_TRUE(testing::holds(error, "federation job, this one is another"));
+      feroma::test::error_of(ErrorCode::invalid_data, [&] { const ClientState other = open("another"); });
+  EXPECT_TRUE(feroma::test::holds(error, "federation job, this one is another"));
 }
 
 TEST_F(ClientStateTest, DamageIsFound) {
@@ -123,7 +123,7 @@ TEST_F(ClientStateTest, DamageIsFound) {
   const Bytes whole = read_file(folder / "client" / "client.state");
   for (std::size_t cut = 0; cut < whole.size(); cut += 7) {
     write_file_atomically(folder / "client" / "client.state", std::span(whole).first(cut));
-    testing::error_of(ErrorCode::invalid_data, [&] { const ClientState state = open(); });
+    feroma::test::error_of(ErrorCode::invalid_data, [&] { const ClientState state = open(); });
   }
 }
 

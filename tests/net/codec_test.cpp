@@ -12,8 +12,8 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using feroma::test::error_of;
+using feroma::test::holds;
 
 ParametersPtr model(int classes) { return share(initialise(make_model("mlp", {1, 3, 3}, classes), Rng(1))); }
 

@@ -49,14 +49,14 @@ TEST_F(HubTest, WhoCannotTakePartSaysSo) {
     Probe stays(*hub, 0);
     begin(1, 2);
     EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
-    const testing::TempFolder folder;
+    const feroma::test::TempFolder folder;
     faults::TinyData data(1, 24);
     AgentOptions own{folder.path(), 1};
     own.privacy.mode = guarded ? PrivacyMode::pure : PrivacyMode::off;
     Agent agent(own, data, stop);
     Pipe pipe(*hub);
     const std::string error =
-        testing::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(agent.serve(pipe)); });
+        feroma::test::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(agent.serve(pipe)); });
     exchange.join();
     const std::string& reason = std::get<ClientDropped>(outcomes.at(ClientId{1}).answer).reason;
     EXPECT_EQ(reason, "it left: " + (guarded ? "it does not agree to this federation" : error));

@@ -9,13 +9,8 @@
 namespace feroma::net::test {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-
-std::size_t open_descriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
+using feroma::test::error_of;
+using feroma::test::holds;
 
 TEST_F(Door, StrangersOfOneAddressAreFew) {
   open();

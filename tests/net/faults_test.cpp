@@ -124,9 +124,9 @@ TEST_F(Faults, ServersThatAreStartedAgainDoNotChangeTheBits) {
 }
 
 /// A client that says what the test wants.
-class Probe {
+class PlainProbe {
  public:
-  explicit Probe(Hub& hub, std::uint32_t id = 0) : pipe_(hub) {
+  explicit PlainProbe(Hub& hub, std::uint32_t id = 0) : pipe_(hub) {
     v1::ClientFrame frame;
     frame.mutable_hello()->set_protocol(kProtocol);
     frame.mutable_hello()->set_id(id);
@@ -225,8 +225,8 @@ class Misbehaviour : public ::testing::Test {
 };
 
 TEST_F(Misbehaviour, AnAnswerCountsOnce) {
-  Probe probe(*hub, 0);
-  Probe other(*hub, 1);
+  PlainProbe probe(*hub, 0);
+  PlainProbe other(*hub, 1);
   begin();
   const v1::Task task = probe.task();
   EXPECT_EQ(probe.answer(task, update(1)).reason(), v1::ACCEPTED);
@@ -240,8 +240,8 @@ TEST_F(Misbehaviour, AnAnswerCountsOnce) {
 }
 
 TEST_F(Misbehaviour, WhatCannotBeBelievedIsRefusedByName) {
-  Probe probe(*hub, 0);
-  Probe other(*hub, 1);
+  PlainProbe probe(*hub, 0);
+  PlainProbe other(*hub, 1);
   begin();
   const v1::Task task = probe.task();
   v1::Task unasked = task;
@@ -260,29 +260,29 @@ TEST_F(Misbehaviour, WhatCannotBeBelievedIsRefusedByName) {
 }
 
 TEST_F(Misbehaviour, FramesThatAreNotFreshEndTheConnection) {
-  const auto ended_with = [](Probe& probe) {
+  const auto ended_with = [](PlainProbe& probe) {
     const v1::ServerFrame frame = probe.expect();
     EXPECT_TRUE(frame.has_goodbye());
     return frame.goodbye().reason();
   };
   v1::ClientFrame beat;
   beat.mutable_beat()->set_echo(1);
-  Probe again(*hub);
+  PlainProbe again(*hub);
   again.say(beat);
   EXPECT_EQ(again.expect().beat().echo(), 1U);
   again.counter -= 1;  // the same frame once more
   again.say(beat);
   EXPECT_EQ(ended_with(again), v1::REPLAYED);
-  Probe stranger(*hub);
+  PlainProbe stranger(*hub);
   stranger.session = again.session;  // recorded elsewhere
   stranger.say(beat);
   EXPECT_EQ(ended_with(stranger), v1::REPLAYED);
-  Probe twice(*hub);
+  PlainProbe twice(*hub);
   v1::ClientFrame hello;
   hello.mutable_hello()->set_protocol(kProtocol);
   twice.say(hello);
   EXPECT_EQ(ended_with(twice), v1::MALFORMED);
-  Probe nothing(*hub);
+  PlainProbe nothing(*hub);
   nothing.say({});
   EXPECT_EQ(ended_with(nothing), v1::MALFORMED);
   EXPECT_EQ(counted(v1::REPLAYED), 2U);
@@ -290,7 +290,7 @@ TEST_F(Misbehaviour, FramesThatAreNotFreshEndTheConnection) {
 
 TEST_F(Misbehaviour, SizesAreCheckedBeforeAnythingIsKept) {
   const auto goodbye = [&](const v1::ClientFrame& frame) {
-    Probe probe(*hub);
+    PlainProbe probe(*hub);
     probe.say(frame);
     return probe.expect().goodbye().reason();
   };
@@ -300,7 +300,7 @@ TEST_F(Misbehaviour, SizesAreCheckedBeforeAnythingIsKept) {
   v1::ClientFrame piece;
   piece.mutable_piece()->set_data("more");
   EXPECT_EQ(goodbye(piece), v1::MALFORMED);
-  Probe longer(*hub);
+  PlainProbe longer(*hub);
   v1::ClientFrame announced;
   announced.mutable_answer()->set_size(3);
   longer.say(announced);
@@ -322,16 +322,16 @@ TEST_F(Misbehaviour, GreetingsThatDoNotFitAreRefused) {
 }
 
 TEST_F(Misbehaviour, WhoComesAgainReplacesItself) {
-  Probe first(*hub, 2);
-  Probe second(*hub, 2);
+  PlainProbe first(*hub, 2);
+  PlainProbe second(*hub, 2);
   EXPECT_EQ(first.expect().goodbye().reason(), v1::TWICE);
   EXPECT_EQ(hub->present(), std::vector<ClientId>{ClientId{2}});
 }
 
 // 0.05 of the usual times: dead after three seconds of silence.
 TEST_F(Misbehaviour, WhoIsNotHeardIsGivenUp) {
-  Probe silent(*hub, 0);
-  Probe alive(*hub, 1);
+  PlainProbe silent(*hub, 0);
+  PlainProbe alive(*hub, 1);
   for (int i = 0; i < 40 && hub->present().size() == 2; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     v1::ClientFrame beat;
@@ -353,9 +353,9 @@ TEST_F(Misbehaviour, ARoundEndsWithoutThoseWhoDoNotAnswer) {
   options.grace_seconds = 1;
   options.round_seconds = 2000;  // a hundred seconds
   hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, Hub::Past{}, stop);
-  std::vector<std::unique_ptr<Probe>> probes;
+  std::vector<std::unique_ptr<PlainProbe>> probes;
   for (std::uint32_t id = 0; id < 4; ++id) {
-    probes.push_back(std::make_unique<Probe>(*hub, id));
+    probes.push_back(std::make_unique<PlainProbe>(*hub, id));
   }
   begin(4);
   const auto start = Clock::now();
@@ -372,7 +372,7 @@ TEST_F(Misbehaviour, OneAnswerOfManyIsNoRound) {
   options.round_seconds = 10;  // half a second
   options.min_answers = 2;
   hub = std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, 4}, options, Hub::Past{}, stop);
-  Probe probe(*hub, 0);
+  PlainProbe probe(*hub, 0);
   begin(3);
   EXPECT_EQ(probe.answer(probe.task(), update(1)).reason(), v1::ACCEPTED);
   exchange.join();

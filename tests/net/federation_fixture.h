@@ -104,7 +104,7 @@ batch_size = 16
     return models_in(options.out);
   }
 
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
   std::shared_ptr<const Federation> federation;
   std::atomic<bool> stop = false;
 };

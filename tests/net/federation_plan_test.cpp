@@ -9,8 +9,8 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using feroma::test::error_of;
+using feroma::test::holds;
 
 FederationPlan plan_of(const std::string& server, const std::string& more = "") {
   return read_federation_plan(parse_settings(
@@ -50,7 +50,7 @@ TEST(FederationPlan, RefusesWhatMakesNoFederation) {
   EXPECT_TRUE(holds(refusal(one + one + "[server]\ninput = '2'\nclasses = 2"), "a federation runs one algorithm"));
   EXPECT_TRUE(holds(refusal("[[algorithm]]\nname = 'centralised'\n[server]\ninput = '2'\nclasses = 2"),
                     "centralised takes everybody's data"));
-  const testing::TempFolder visits;
+  const feroma::test::TempFolder visits;
   write_file_atomically(visits / "dataset.toml", std::string_view("[dataset]\nkind = 'csv'\nfile = 'visits.csv'\n"));
   const std::string own = fmt::format("[scenario]\ndataset = '{}'\n", visits.path().string());
   EXPECT_TRUE(holds(refusal(own + one + "[server]\nclasses = 2"), "server.input and server.classes must say"));

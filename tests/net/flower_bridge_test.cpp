@@ -140,7 +140,7 @@ TEST_F(FlowerMisbehaviour, WhoDoesNotEvaluateHasNoScores) {
 }
 
 TEST_F(FlowerMisbehaviour, WhatCannotBeReadDropsOut) {
-  using testing::holds;
+  using feroma::test::holds;
   EXPECT_TRUE(holds(
       refusal(fitting([](auto& m) { m.mutable_fit_res()->mutable_parameters()->mutable_tensors()->RemoveLast(); })),
       "the model has 6 tensors, got 5"));
@@ -322,7 +322,7 @@ TEST_F(FlowerMisbehaviour, NobodyIsDisplaced) {
 }
 
 TEST_F(FlowerMisbehaviour, IdsOfCertificatesAreNotGiven) {
-  const testing::TempFolder folder;
+  const feroma::test::TempFolder folder;
   make_authority(folder / "certs");
   static_cast<void>(issue_client(folder / "certs", "site-a", ClientId{0}));
   ids = std::make_unique<FlowerIds>(*hub, 4, folder / "certs");
@@ -334,7 +334,7 @@ TEST_F(FlowerMisbehaviour, IdsOfCertificatesAreNotGiven) {
 
 // While somebody carries a new list to the server, the old one may be gone, or the new one half there.
 TEST_F(FlowerMisbehaviour, AListThatIsGoneGivesNothingAway) {
-  const testing::TempFolder folder;
+  const feroma::test::TempFolder folder;
   make_authority(folder / "certs");
   static_cast<void>(issue_client(folder / "certs", "site-a", ClientId{0}));
   ids = std::make_unique<FlowerIds>(*hub, 4, folder / "certs");

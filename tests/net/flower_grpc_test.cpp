@@ -13,8 +13,8 @@
 namespace feroma::net::test {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using feroma::test::error_of;
+using feroma::test::holds;
 
 class FlowerOverGrpc : public FederationTest {
  protected:

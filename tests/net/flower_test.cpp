@@ -14,8 +14,8 @@
 namespace feroma::net::test {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using feroma::test::error_of;
+using feroma::test::holds;
 
 std::string bytes(std::initializer_list<int> values) {
   std::string text;

@@ -15,9 +15,9 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using feroma::test::error_of;
+using feroma::test::holds;
+using feroma::test::TempFolder;
 
 /// A table of so many visits to a clinic, with two measurements each.
 void write_visits(const TempFolder& folder, int visits, const std::string& extra_column = "") {

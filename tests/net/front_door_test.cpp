@@ -12,8 +12,8 @@
 namespace feroma::net::test {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using feroma::test::error_of;
+using feroma::test::holds;
 
 // ---- what is let in ----
 

@@ -67,11 +67,11 @@ TEST_F(OverGrpc, WhoIsNotOnTheListStaysOut) {
   const FederationPlan todo = plan(experiment("name = 'fedavg'"));
   const FederationServer server(todo, {"127.0.0.1:0", folder / "certs"}, stop);
   revoke_client(folder / "certs", "site-1");
-  const std::string revoked = testing::error_of(ErrorCode::unsupported, [&] { work(1, server.port()); });
-  EXPECT_TRUE(testing::holds(revoked, "the certificate of site-1 was revoked"));
+  const std::string revoked = feroma::test::error_of(ErrorCode::unsupported, [&] { work(1, server.port()); });
+  EXPECT_TRUE(feroma::test::holds(revoked, "the certificate of site-1 was revoked"));
   write_file_atomically(client_list_file(folder / "certs"), std::string_view("# nobody\n"));
-  const std::string unknown = testing::error_of(ErrorCode::unsupported, [&] { work(0, server.port()); });
-  EXPECT_TRUE(testing::holds(unknown, "is not on the list"));
+  const std::string unknown = feroma::test::error_of(ErrorCode::unsupported, [&] { work(0, server.port()); });
+  EXPECT_TRUE(feroma::test::holds(unknown, "is not on the list"));
 }
 
 /// Somebody for whom no memory is left.
@@ -186,9 +186,9 @@ TEST_F(OverGrpc, AClientThatCannotConnectSaysWhy) {
   };
   federation = std::shared_ptr<const Federation>(make_federation(experiment("name = 'fedavg'")));
   const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
-  static_cast<void>(testing::error_of(ErrorCode::interrupted, [&] { run_client(client, *data, stop); }));
+  static_cast<void>(feroma::test::error_of(ErrorCode::interrupted, [&] { run_client(client, *data, stop); }));
   EXPECT_TRUE(line.starts_with("no connection: ipv4:127.0.0.1:1: ")) << line;
-  EXPECT_TRUE(testing::holds(line, "Connection refused; again in "));
+  EXPECT_TRUE(feroma::test::holds(line, "Connection refused; again in "));
 }
 
 TEST_F(OverGrpc, AVisitorThatCannotConnectSaysWhy) {
@@ -196,10 +196,10 @@ TEST_F(OverGrpc, AVisitorThatCannotConnectSaysWhy) {
   visitor.server = "127.0.0.1:1";  // nobody is there
   visitor.connect_seconds = 0.25;
   const View samples{};
-  const std::string error = testing::error_of(
+  const std::string error = feroma::test::error_of(
       ErrorCode::io, [&] { static_cast<void>(visit_server(visitor, {samples}, {}, /*wait_seconds=*/0, stop)); });
-  EXPECT_TRUE(testing::holds(error, "127.0.0.1:1 cannot be reached: "));
-  EXPECT_TRUE(testing::holds(error, "Connection refused"));
+  EXPECT_TRUE(feroma::test::holds(error, "127.0.0.1:1 cannot be reached: "));
+  EXPECT_TRUE(feroma::test::holds(error, "Connection refused"));
 }
 
 TEST_F(OverGrpc, WhatIsWrongWithACertificateIsSaid) {
@@ -220,10 +220,12 @@ TEST_F(OverGrpc, WhatIsWrongWithACertificateIsSaid) {
     return connect(client, stop).reason;
   };
   EXPECT_EQ(reason("certs", "certs", "127.0.0.1"), "") << "nothing is wrong";
-  EXPECT_TRUE(testing::holds(reason("other", "certs", "127.0.0.1"), "certificate verify failed"));
-  EXPECT_TRUE(testing::holds(reason("other", "certs", "127.0.0.1"), "is not signed by the authority that was given"));
-  EXPECT_TRUE(testing::holds(reason("certs", "certs", "127.0.0.2"), "127.0.0.2 is not in peer certificate"));
-  EXPECT_TRUE(testing::holds(reason("certs", "other", "127.0.0.1"), "the server may refuse this client's certificate"));
+  EXPECT_TRUE(feroma::test::holds(reason("other", "certs", "127.0.0.1"), "certificate verify failed"));
+  EXPECT_TRUE(
+      feroma::test::holds(reason("other", "certs", "127.0.0.1"), "is not signed by the authority that was given"));
+  EXPECT_TRUE(feroma::test::holds(reason("certs", "certs", "127.0.0.2"), "127.0.0.2 is not in peer certificate"));
+  EXPECT_TRUE(
+      feroma::test::holds(reason("certs", "other", "127.0.0.1"), "the server may refuse this client's certificate"));
 }
 
 // It would try for ever, and gRPC says nothing that helps.
@@ -244,14 +246,14 @@ TEST_F(OverGrpc, WhatCanNeverConnectIsRefusedAtOnce) {
   for (const std::string bad : {"10.0.0.1", "10.0.0.1:port", "https://10.0.0.1:7443", ":7443", "fed:0", "fed:65536",
                                 "fed:74 43", "::1:7443", "fed:", ""}) {
     client.server = bad;
-    const std::string error = testing::error_of(ErrorCode::invalid_config, [&] { require_connectable(client); });
-    EXPECT_TRUE(testing::holds(error, "must be HOST:PORT")) << bad;
-    EXPECT_TRUE(testing::holds(error, fmt::format("got \"{}\"", bad))) << error;
+    const std::string error = feroma::test::error_of(ErrorCode::invalid_config, [&] { require_connectable(client); });
+    EXPECT_TRUE(feroma::test::holds(error, "must be HOST:PORT")) << bad;
+    EXPECT_TRUE(feroma::test::holds(error, fmt::format("got \"{}\"", bad))) << error;
   }
   client.server = "127.0.0.1:1";
   client.key = client_files(folder / "certs", "site-1").key;
-  EXPECT_TRUE(testing::holds(testing::error_of(ErrorCode::invalid_data, [&] { require_connectable(client); }),
-                             "site-1.key: does not belong to "));
+  EXPECT_TRUE(feroma::test::holds(feroma::test::error_of(ErrorCode::invalid_data, [&] { require_connectable(client); }),
+                                  "site-1.key: does not belong to "));
   std::swap(client.certificate, client.key);
   EXPECT_THROW(require_connectable(client), Error) << "in each other's place";
   client.authority = folder / "nowhere.pem";
@@ -265,18 +267,18 @@ TEST_F(OverGrpc, AServerWithAnothersKeyDoesNotStart) {
   const FederationPlan todo = plan(experiment("name = 'fedavg'"));
   std::filesystem::copy_file(client_files(folder / "certs", "site-0").key, server_files(folder / "certs").key,
                              std::filesystem::copy_options::overwrite_existing);
-  const std::string error = testing::error_of(ErrorCode::invalid_data, [&] {
+  const std::string error = feroma::test::error_of(ErrorCode::invalid_data, [&] {
     FederationServer server(todo, {"127.0.0.1:0", folder / "certs"}, stop);
   });
-  EXPECT_TRUE(testing::holds(error, "server.key: does not belong to "));
+  EXPECT_TRUE(feroma::test::holds(error, "server.key: does not belong to "));
 }
 
 TEST_F(OverGrpc, PlainTextIsForLoopbackOnly) {
   const FederationPlan todo = plan(experiment("name = 'fedavg'"));
-  const std::string error = testing::error_of(ErrorCode::invalid_config, [&] {
+  const std::string error = feroma::test::error_of(ErrorCode::invalid_config, [&] {
     FederationServer server(todo, {"0.0.0.0:0", {}}, stop);
   });
-  EXPECT_TRUE(testing::holds(error, "loopback only"));
+  EXPECT_TRUE(feroma::test::holds(error, "loopback only"));
 }
 
 }  // namespace

@@ -98,23 +98,23 @@ class OverHttp : public ::testing::Test {
 TEST_F(OverHttp, ShowsMetricsAsText) {
   const std::string answer = get(port(), "/metrics");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
-  EXPECT_TRUE(testing::holds(answer, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
-  EXPECT_TRUE(testing::holds(answer, "\nferoma_clients_connected 5\n"));
+  EXPECT_TRUE(feroma::test::holds(answer, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_TRUE(feroma::test::holds(answer, "\nferoma_clients_connected 5\n"));
 }
 
 TEST_F(OverHttp, HealthIsTheStatusCode) {
   const std::string well = get(port(), "/healthz");
   EXPECT_TRUE(well.starts_with("HTTP/1.1 200 ")) << well;
-  EXPECT_TRUE(testing::holds(well, R"({"status":"ok","round":4,"clients":5})"));
+  EXPECT_TRUE(feroma::test::holds(well, R"({"status":"ok","round":4,"clients":5})"));
   draining_ = true;
   const std::string draining = get(port(), "/healthz");
   EXPECT_TRUE(draining.starts_with("HTTP/1.1 503 ")) << draining;
-  EXPECT_TRUE(testing::holds(draining, R"("status":"draining")"));
+  EXPECT_TRUE(feroma::test::holds(draining, R"("status":"draining")"));
   draining_ = false;
   stuck_ = true;
   const std::string stuck = get(port(), "/healthz");
   EXPECT_TRUE(stuck.starts_with("HTTP/1.1 503 ")) << stuck;
-  EXPECT_TRUE(testing::holds(stuck, R"("reason":"no progress")"));
+  EXPECT_TRUE(feroma::test::holds(stuck, R"("reason":"no progress")"));
 }
 
 TEST_F(OverHttp, HasNothingElse) {
@@ -180,13 +180,13 @@ TEST_F(OverHttp, EndsAtOnceWhenNobodyAsks) {
 
 TEST_F(OverHttp, NeedsAHostAndAPortOfItsOwn) {
   for (const std::string address : {"7480", ":7480", "127.0.0.1"}) {
-    const std::string error =
-        testing::error_of(ErrorCode::invalid_config, [&] { HttpPage another(address, [] { return ServerStatus{}; }); });
-    EXPECT_TRUE(testing::holds(error, "an address must be HOST:PORT"));
+    const std::string error = feroma::test::error_of(ErrorCode::invalid_config,
+                                                     [&] { HttpPage another(address, [] { return ServerStatus{}; }); });
+    EXPECT_TRUE(feroma::test::holds(error, "an address must be HOST:PORT"));
   }
-  const std::string error = testing::error_of(
+  const std::string error = feroma::test::error_of(
       ErrorCode::io, [&] { HttpPage another(fmt::format("127.0.0.1:{}", port()), [] { return ServerStatus{}; }); });
-  EXPECT_TRUE(testing::holds(error, "in use"));
+  EXPECT_TRUE(feroma::test::holds(error, "in use"));
 }
 
 /// Takes as long as the page gives a request.

@@ -6,11 +6,6 @@
 namespace feroma::net::test {
 namespace {
 
-std::size_t open_descriptors() {
-  const fs::directory_iterator all("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
 // ---- the channel ----
 
 /// A client of OpenSSL's with good papers; the version that was agreed on, or 0.

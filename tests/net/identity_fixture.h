@@ -29,7 +29,7 @@ constexpr long kDay = 24 * 60 * 60;
 /// Made once, because every file waits for the disk: an authority, a server at 127.0.0.1 and ::1, the clients good (0)
 /// and revoked (1).
 inline const fs::path& original() {
-  static const testing::TempFolder folder;
+  static const feroma::test::TempFolder folder;
   static const bool made = [] {
     make_authority(folder.path());
     issue_server(folder.path(), {"127.0.0.1", "::1", "fed.example.org"});
@@ -168,7 +168,7 @@ class Identity : public ::testing::Test {
   std::function<void()> while_inside = [] {};
 
  private:
-  testing::TempFolder folder_;
+  feroma::test::TempFolder folder_;
   std::mutex mutex_;
   std::vector<std::string> lines_;
   std::atomic<bool> stop_ = false;

@@ -29,7 +29,7 @@ TEST_F(Identity, ForgedWellWouldBeLetIn) {
 }
 
 TEST_F(Identity, OfAnotherAuthorityIsRefused) {
-  const testing::TempFolder other;
+  const feroma::test::TempFolder other;
   make_authority(other.path());
   const Papers papers = forged(other.path(), -kDay, kDay);
   listen();
@@ -64,7 +64,7 @@ TEST_F(Identity, OfTheServerIsCheckedByItsName) {
 }
 
 TEST_F(Identity, OfTheServerIsCheckedByItsAuthority) {
-  const testing::TempFolder other;
+  const feroma::test::TempFolder other;
   make_authority(other.path());
   Papers papers = good();
   papers.authority = read_text(authority_files(other.path()).certificate);

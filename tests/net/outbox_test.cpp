@@ -65,7 +65,7 @@ class NoData final : public ClientData {
 
 // By this a server knows which connection of a process is the newer one, in whatever order it reads them.
 TEST(Hello, NumbersTheConnectionsOfAProcess) {
-  const testing::TempFolder folder;
+  const feroma::test::TempFolder folder;
   const std::atomic<bool> stop = false;
   NoData data;
   HangingUp link;

@@ -19,7 +19,7 @@ namespace feroma::net::test {
 
 namespace fs = std::filesystem;
 
-using testing::holds;
+using feroma::test::holds;
 
 /// A server with certificates to which nothing is wrong, until a test breaks one thing.
 class ServerCheck : public ::testing::Test {
@@ -103,7 +103,7 @@ min_clients = 3
     return RoundLog(state_, [&] { return JobRecord{"job", to_toml(what.experiment.resolved())}; });
   }
 
-  testing::TempFolder folder_;
+  feroma::test::TempFolder folder_;
   fs::path certs_ = folder_ / "certs";
   fs::path state_ = folder_ / "federation";
 };

@@ -68,11 +68,11 @@ TEST_F(ServerCheck, AnExpiredCertificateIsAProblemAndOneThatSoonWillBeAWarning) 
 }
 
 TEST_F(ServerCheck, ACertificateWithoutNames) {
-  const Identity authority{parse_certificate(read_text(certs_ / "ca.pem"), "test"),
-                           parse_key(read_text(certs_ / "ca.key"), "test")};
+  const net::Identity authority{parse_certificate(read_text(certs_ / "ca.pem"), "test"),
+                                parse_key(read_text(certs_ / "ca.key"), "test")};
   Wanted wanted{{}, "nameless", 100};
   wanted.purpose = "serverAuth";
-  const Identity nameless = certify(wanted, &authority);
+  const net::Identity nameless = certify(wanted, &authority);
   write_file_atomically(certs_ / "server.pem", pem_of(*nameless.certificate));
   write_file_atomically(certs_ / "server.key", pem_of(*nameless.key));
   fs::permissions(certs_ / "server.key", fs::perms::owner_read | fs::perms::owner_write);

@@ -77,7 +77,7 @@ TEST_F(ServerCheck, AFederationWithAnotherConfig) {
   const FederationPlan other = plan({"scenario.rounds=6"});
   EXPECT_TRUE(holds(problem(check(other), "state"), text));
   const std::atomic<bool> stop = false;
-  const std::string error = testing::error_of(ErrorCode::invalid_config, [&] {
+  const std::string error = feroma::test::error_of(ErrorCode::invalid_config, [&] {
     const FederationServer never(other, {"127.0.0.1:0", certs_}, stop);
   });
   EXPECT_TRUE(holds(error, text + "; choose another folder"));
@@ -92,7 +92,7 @@ TEST_F(ServerCheck, AFederationWhoseMethodBehavesOtherwise) {
       "holds a federation with another config (standardise was in version 2, is in version 1: begin anew)";
   EXPECT_TRUE(holds(problem(check(plan()), "state"), text));
   const std::atomic<bool> stop = false;
-  EXPECT_TRUE(holds(testing::error_of(ErrorCode::invalid_config,
+  EXPECT_TRUE(holds(feroma::test::error_of(ErrorCode::invalid_config,
                                       [&] {
                                         const FederationServer never(plan(), {"127.0.0.1:0", certs_}, stop);
                                       }),

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,6 +22,12 @@
 namespace feroma::net::test {
 
 using HelloBytes = std::vector<std::byte>;
+
+/// Of this process.
+inline std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
 
 struct FreeTls {
   void operator()(SSL_CTX* object) const { SSL_CTX_free(object); }

@@ -12,11 +12,11 @@
 namespace feroma {
 namespace {
 
-constexpr Rgb kWhite{255, 255, 255};
+constexpr Rgb kTextWhite{255, 255, 255};
 constexpr TextStyle kStyle{.size = 20, .colour = {0, 0, 0}};
 
 std::vector<int> pixels_of(const std::string& text) {
-  Canvas canvas(60, 60, kWhite);
+  Canvas canvas(60, 60, kTextWhite);
   text_(canvas, 10, 10, text, kStyle);
   std::vector<int> values;
   for (const Rgb pixel : canvas.pixels()) {
@@ -58,13 +58,13 @@ TEST(Text, UnknownCharactersAreBoxes) {
 
 TEST(Text, StaysInsideItsWidthAndBelowItsTop) {
   for (const char* text : {"g", "W", "1", "Q"}) {
-    Canvas canvas(60, 60, kWhite);
+    Canvas canvas(60, 60, kTextWhite);
     text_(canvas, 10, 10, text, kStyle);
     const double right = 10 + text_width(text, kStyle) + 2;
     for (int y = 0; y < 60; ++y) {
       for (int x = 0; x < 60; ++x) {
         const bool inside = x >= 8 && x <= right && y >= 8 && y <= 10 + 26 + 2;
-        EXPECT_TRUE(inside || canvas.at(x, y) == kWhite) << text << " at " << x << ", " << y;
+        EXPECT_TRUE(inside || canvas.at(x, y) == kTextWhite) << text << " at " << x << ", " << y;
       }
     }
   }

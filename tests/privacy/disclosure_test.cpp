@@ -18,7 +18,7 @@ const SumShape kShape{.coordinates = 2, .classes = 1};
 const std::vector<std::int64_t> kSums(kShape.size(), 1000);
 
 TEST(Disclosure, TellsTheSameOfTheSameDataAndAnewOfOthers) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   Disclosure client(gaussian(4), folder.path() / "a", "run", system_entropy());
   const auto first = client.profile(0, 0, kShape, kSums);
   ASSERT_TRUE(first);
@@ -33,7 +33,7 @@ TEST(Disclosure, TellsTheSameOfTheSameDataAndAnewOfOthers) {
 }
 
 TEST(Disclosure, OfAClientThatDoesNotTrainIsOfTheVersionThatItWasMadeFor) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   const auto told_of = [&](std::int64_t version) {
     return Disclosure(gaussian(4), folder.path() / "a", "run", system_entropy(), version).unlabelled(0, kShape, kSums);
   };
@@ -45,7 +45,7 @@ TEST(Disclosure, OfAClientThatDoesNotTrainIsOfTheVersionThatItWasMadeFor) {
 }
 
 TEST(Disclosure, SpendsWhatThePlanSaysAndThenNoMore) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   Disclosure client(gaussian(3), folder.path() / "a", "run");
   for (int version = 0; version < 3; ++version) {
     EXPECT_TRUE(client.profile(version, 0, kShape, kSums));
@@ -57,7 +57,7 @@ TEST(Disclosure, SpendsWhatThePlanSaysAndThenNoMore) {
 }
 
 TEST(Disclosure, PureReleasesAddUpToTheBudget) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions options = gaussian(4);
   options.mode = PrivacyMode::pure;
   Disclosure client(options, folder.path() / "a", "run");
@@ -70,7 +70,7 @@ TEST(Disclosure, PureReleasesAddUpToTheBudget) {
 
 // Many pure releases are less by rho, but only with a delta, and none is promised.
 TEST(Disclosure, ManyPureReleasesStillAddUp) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions options = gaussian(60);
   options.mode = PrivacyMode::pure;
   options.epsilon_total = 2;
@@ -86,7 +86,7 @@ TEST(Disclosure, ManyPureReleasesStillAddUp) {
 }
 
 TEST(Disclosure, UnlabelledSumsAreAnotherRelease) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   Disclosure client(gaussian(4), folder.path() / "a", "run");
   const SumShape labelled{.coordinates = 2, .classes = 3};
   EXPECT_EQ(client.profile(0, 0, kShape, kSums)->size(), kShape.size());
@@ -95,7 +95,7 @@ TEST(Disclosure, UnlabelledSumsAreAnotherRelease) {
 }
 
 TEST(Disclosure, WhatAnotherRunToldIsNoAnswer) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   const auto first = Disclosure(gaussian(4), folder.path() / "a", "run-1").profile(0, 0, kShape, kSums);
   Disclosure second(gaussian(4), folder.path() / "a", "run-2");
   EXPECT_NE(second.profile(0, 0, kShape, kSums), first);
@@ -103,7 +103,7 @@ TEST(Disclosure, WhatAnotherRunToldIsNoAnswer) {
 }
 
 TEST(Disclosure, NormsArePaidByTheVersionTheyAreOf) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions options = gaussian(3);
   options.bounds = BoundsRule::histogram;
   options.versions_disjoint = true;
@@ -114,7 +114,7 @@ TEST(Disclosure, NormsArePaidByTheVersionTheyAreOf) {
 }
 
 TEST(Disclosure, AnalyticCalibrationNeedsLessNoiseForTheSameBudget) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions options = gaussian(2);
   options.calibration = Calibration::analytic;
   EXPECT_GT(options.plan().release, gaussian(2).plan().release);
@@ -126,7 +126,7 @@ TEST(Disclosure, AnalyticCalibrationNeedsLessNoiseForTheSameBudget) {
 }
 
 TEST(Disclosure, DisjointVersionsHaveTheWholeBudgetEach) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions options = gaussian(3);
   options.versions_disjoint = true;
   EXPECT_NEAR(options.plan().release, 3 * gaussian(3).plan().release, 1e-12);
@@ -139,7 +139,7 @@ TEST(Disclosure, DisjointVersionsHaveTheWholeBudgetEach) {
 }
 
 TEST(Disclosure, NormsTakeTheirPartOfTheBudget) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   PrivacyOptions options = gaussian(1);
   options.bounds = BoundsRule::histogram;
   Disclosure client(options, folder.path() / "a", "run");

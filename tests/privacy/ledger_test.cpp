@@ -19,7 +19,7 @@
 namespace feroma {
 namespace {
 
-using testing::TempFolder;
+using test::TempFolder;
 
 Bytes bytes_of(std::string_view text) {
   const auto raw = std::as_bytes(std::span(text));

@@ -15,13 +15,13 @@
 namespace feroma {
 namespace {
 
-using testing::holds;
-using testing::line_with;
-using testing::sample_result;
-using testing::study_of;
-using testing::TempFolder;
-using testing::write_cell;
-using testing::write_study;
+using test::holds;
+using test::line_with;
+using test::sample_result;
+using test::study_of;
+using test::TempFolder;
+using test::write_cell;
+using test::write_study;
 
 TEST(Compare, RanksTestsAndCriticalDifference) {
   const TempFolder folder;

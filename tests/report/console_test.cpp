@@ -12,7 +12,7 @@
 namespace feroma {
 namespace {
 
-using testing::sample_result;
+using test::sample_result;
 
 TEST(ResultsTable, AlignsNumbersAndWritesADashWhereThereIsNone) {
   const std::vector<ResultRecord> results{sample_result("feroma-auto", 84.126), sample_result("fedavg", 7)};

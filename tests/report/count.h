@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// How often a part is in a text.
 inline std::size_t count(std::string_view text, std::string_view part) {
@@ -13,4 +13,4 @@ inline std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

@@ -8,7 +8,7 @@
 namespace feroma::detail {
 namespace {
 
-using feroma::testing::error_of;
+using feroma::test::error_of;
 using Fields = std::vector<std::string>;
 
 TEST(Csv, SplitsPlainAndQuotedFields) {

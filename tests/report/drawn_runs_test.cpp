@@ -11,16 +11,16 @@
 namespace feroma {
 namespace {
 
-using testing::count;
-using testing::holds;
-using testing::run_with_profiles;
-using testing::study_of;
-using testing::TempFolder;
+using test::count;
+using test::holds;
+using test::run_with_profiles;
+using test::study_of;
+using test::TempFolder;
 
 TEST(DrawnRuns, AreTheFirstOfEachSetting) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "a", {});
-  testing::write_sample_run(folder / "b", {.rounds = 6});
+  test::write_sample_run(folder / "a", {});
+  test::write_sample_run(folder / "b", {.rounds = 6});
   const Study study = study_of(folder);
   EXPECT_EQ(drawn_runs(study, 4).size(), 2U);
   EXPECT_EQ(drawn_runs(study, 1).size(), 1U);
@@ -29,8 +29,8 @@ TEST(DrawnRuns, AreTheFirstOfEachSetting) {
 
 TEST(DrawnRuns, JoinTheCellsOfASettingThoseThatMixFirst) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "0a", {.algorithms = {"fedavg"}});
-  testing::write_sample_run(folder / "f1", {.algorithms = {"feroma-auto"}});
+  test::write_sample_run(folder / "0a", {.algorithms = {"fedavg"}});
+  test::write_sample_run(folder / "f1", {.algorithms = {"feroma-auto"}});
   const std::vector<RunData> runs = drawn_runs(study_of(folder), 4);
   ASSERT_EQ(runs.size(), 1U);
   ASSERT_EQ(runs[0].algorithms.size(), 2U);
@@ -45,7 +45,7 @@ TEST(DrawnRuns, JoinTheCellsOfASettingThoseThatMixFirst) {
 TEST(DrawnRuns, AreCalledByTheNamesThatTellThemApart) {
   const TempFolder folder;
   (void)run_with_profiles(folder);  // in "run"
-  testing::write_sample_run(folder / "other", {});
+  test::write_sample_run(folder / "other", {});
   for (const auto& [name, reset] : {std::pair{"run", "epoch"}, std::pair{"other", "round"}}) {
     const std::filesystem::path config = folder / fmt::format("{}/config.toml", name);
     write_file_atomically(config,
@@ -71,9 +71,9 @@ TEST(DrawnRuns, AreCalledByTheNamesThatTellThemApart) {
 
 TEST(DrawnRuns, DamageIsAnErrorOrALineToKeepGoingWith) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "a", {});
-  testing::write_sample_run(folder / "b", {.rounds = 6});
-  testing::write_sample_run(folder / "c", {.rounds = 7});
+  test::write_sample_run(folder / "a", {});
+  test::write_sample_run(folder / "b", {.rounds = 6});
+  test::write_sample_run(folder / "c", {.rounds = 7});
   const Study study = study_of(folder);
   std::filesystem::remove(folder / "a/events.jsonl");
   write_file_atomically(folder / "b/events.jsonl", std::string_view("no event\n"));

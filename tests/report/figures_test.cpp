@@ -27,15 +27,15 @@
 namespace feroma {
 namespace {
 
-using testing::count;
-using testing::error_of;
-using testing::holds;
-using testing::run_with_profiles;
-using testing::runs_in;
-using testing::sample_result;
-using testing::study_of;
-using testing::TempFolder;
-using testing::write_cell;
+using test::count;
+using test::error_of;
+using test::holds;
+using test::run_with_profiles;
+using test::runs_in;
+using test::sample_result;
+using test::study_of;
+using test::TempFolder;
+using test::write_cell;
 
 TEST(Axis, StepsAreOneTwoOrFive) {
   EXPECT_DOUBLE_EQ(detail::scale_for(12, 88).step, 20);
@@ -72,7 +72,7 @@ TEST(ChartStyle, AFileHasItsOwnSizeTitleAndNames) {
 
 TEST(Trajectories, DrawEachClientBehindTheMeanAndMarkDrifts) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "run", {});
+  test::write_sample_run(folder / "run", {});
   const std::string svg = detail::trajectory_svg(load_run(folder / "run").algorithms[0], 1);
   EXPECT_EQ(count(svg, "<path class=\"client c1\""), 10U);
   EXPECT_EQ(count(svg, "<path class=\"curve c1\""), 1U);
@@ -84,7 +84,7 @@ TEST(Trajectories, DrawEachClientBehindTheMeanAndMarkDrifts) {
 
 TEST(Trajectories, OfManyClientsDrawSome) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "run", {.clients = 150, .rounds = 2, .algorithms = {"fedavg"}});
+  test::write_sample_run(folder / "run", {.clients = 150, .rounds = 2, .algorithms = {"fedavg"}});
   const std::string svg = detail::trajectory_svg(load_run(folder / "run").algorithms[0], 0);
   EXPECT_LE(count(svg, "<path class=\"client"), detail::kTrajectories);
   EXPECT_GE(count(svg, "<path class=\"client"), detail::kTrajectories / 2);
@@ -121,7 +121,7 @@ TEST(ProfileMap, IsColouredByTrueDistribution) {
   EXPECT_EQ(count(svg, "<circle class=\"point trail\""), 40U);
   const detail::ProfilePoint& last = map->points.front();
   EXPECT_EQ(last.round, 8);
-  EXPECT_EQ(last.distribution, testing::sample_distribution({}, static_cast<int>(last.client), 8));
+  EXPECT_EQ(last.distribution, test::sample_distribution({}, static_cast<int>(last.client), 8));
 }
 
 TEST(ProfileMap, ARoundThatNamesTheClientsOfItsRowsIsBelieved) {
@@ -155,7 +155,7 @@ TEST(ProfileMap, AnInfinityIsDamage) {
 
 TEST(ProfileMap, OfManyClientsShowsSome) {
   const TempFolder folder;
-  const testing::SampleRun sample{.clients = 1300, .rounds = 4};
+  const test::SampleRun sample{.clients = 1300, .rounds = 4};
   const RunData run = run_with_profiles(folder, sample);
   const auto map = detail::profile_map(run.algorithms[0]);
   ASSERT_TRUE(map);
@@ -167,7 +167,7 @@ TEST(ProfileMap, OfManyClientsShowsSome) {
 
 TEST(MixingCharts, HaveAPanelPerRoundAndPerClient) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "run", {});
+  test::write_sample_run(folder / "run", {});
   const RunData run = load_run(folder / "run");
   const std::string rounds = detail::mixing_rounds_svg(run.algorithms[0]);
   EXPECT_EQ(count(rounds, ">round "), 5U);  // 4 to 8
@@ -181,7 +181,7 @@ TEST(MixingCharts, HaveAPanelPerRoundAndPerClient) {
 
 /// A run of 100 clients that mixed in so many rounds, with the same weights in each.
 RunData long_run(const TempFolder& folder, int rounds) {
-  testing::write_sample_run(folder / "long", {.clients = 100, .rounds = 4, .algorithms = {"feroma-auto"}});
+  test::write_sample_run(folder / "long", {.clients = 100, .rounds = 4, .algorithms = {"feroma-auto"}});
   RunData run = load_run(folder / "long");
   std::vector<MixingFile>& mixing = run.algorithms[0].mixing;
   mixing.resize(1);
@@ -237,7 +237,7 @@ TEST(RunFigures, SayHowManyClientsAndRoundsTheyShow) {
                   .ends_with(" Drawn are 4 of 17 rounds, evenly and with the last."))
       << "40 000 cells are four rounds of 100 clients: " << caption_of(run, "long-mixing-rounds-feroma-auto");
   EXPECT_TRUE(caption_of(run, "long-mixing-clients-feroma-auto").ends_with(" Drawn are 20 of 100 clients, the first."));
-  testing::write_sample_run(folder / "small", {});
+  test::write_sample_run(folder / "small", {});
   const RunData small = load_run(folder / "small");
   EXPECT_TRUE(holds(caption_of(small, "small-accuracy-feroma-auto"), "Faint: each client after training"));
   for (const char* name :
@@ -260,7 +260,7 @@ TEST(RunFigures, SayHowManyProfilesTheyShow) {
 
 TEST(RunFigures, MarkWhereDataChangedBehindAllAlgorithmsToo) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "run", {});
+  test::write_sample_run(folder / "run", {});
   const Figure figure = run_figures(load_run(folder / "run")).front();
   ASSERT_EQ(figure.name, "run-accuracy");
   // Before rounds 3, 5 and 7 of 8, which stand evenly from 74 to 522: 74 + 64 * 1.5 and so on.
@@ -270,7 +270,7 @@ TEST(RunFigures, MarkWhereDataChangedBehindAllAlgorithmsToo) {
   }
   EXPECT_TRUE(holds(figure.svg, "data change 3 times"));
   EXPECT_TRUE(figure.caption.ends_with(" Dotted uprights mark where data changed."));
-  testing::write_sample_run(folder / "still", {.distributions = 1});
+  test::write_sample_run(folder / "still", {.distributions = 1});
   const Figure still = run_figures(load_run(folder / "still")).front();
   EXPECT_EQ(count(still.svg, "class=\"drift\""), 0U);
   EXPECT_FALSE(holds(still.caption, "Dotted"));
@@ -278,7 +278,7 @@ TEST(RunFigures, MarkWhereDataChangedBehindAllAlgorithmsToo) {
 
 TEST(RunFigures, SayWhyMixingAmongVeryManyIsNotDrawn) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "many", {.clients = 201, .rounds = 4, .algorithms = {"feroma-auto"}});
+  test::write_sample_run(folder / "many", {.clients = 201, .rounds = 4, .algorithms = {"feroma-auto"}});
   const RunData run = load_run(folder / "many");
   for (const Figure& figure : run_figures(run)) {
     EXPECT_FALSE(holds(figure.name, "mixing")) << figure.name;
@@ -384,7 +384,7 @@ TEST(StudyHtml, SaysHowManySettingsAreDrawn) {
   for (int drifts = 1; drifts <= 7; ++drifts) {
     write_cell(folder / fmt::format("{}", drifts), {.drifts = drifts}, {sample_result("fedavg", 70)});
   }
-  testing::write_sample_run(folder / "sample", {});
+  test::write_sample_run(folder / "sample", {});
   const Study study = study_of(folder);
   const std::string page = study_html(study, published_figures(), drawn_runs(study, 1), "page");
   EXPECT_TRUE(holds(page, "Drawn are 1 of 8 settings; --runs draws more."));

@@ -19,15 +19,15 @@
 namespace feroma {
 namespace {
 
-using testing::count;
-using testing::error_of;
-using testing::holds;
-using testing::SampleRun;
-using testing::TempFolder;
+using test::count;
+using test::error_of;
+using test::holds;
+using test::SampleRun;
+using test::TempFolder;
 
 std::string page_of(const SampleRun& sample) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "demo", sample);
+  test::write_sample_run(folder / "demo", sample);
   return read_text(write_html_report(folder / "demo"));
 }
 
@@ -67,7 +67,7 @@ TEST(HtmlReport, EscapesNames) {
   run.config_text = "[scenario]\ndataset = \"<i>&\"\n";
   run.config = parse_settings(run.config_text, "config.toml");
   run.algorithms.push_back({evil, {round}, {}});
-  run.summary = Summary{{}, {testing::sample_result(evil, 50), testing::sample_result("a&\"b'", 40)}};
+  run.summary = Summary{{}, {test::sample_result(evil, 50), test::sample_result("a&\"b'", 40)}};
   const std::string page = html_report(run);
   for (const char* part : {"<script>alert", "<!--", "<i>&"}) {
     EXPECT_EQ(count(page, part), 0U) << part;
@@ -80,7 +80,7 @@ TEST(HtmlReport, EscapesNames) {
 
 TEST(HtmlReport, AnUnfinishedRunHasAPageToo) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   std::filesystem::remove(folder / "summary.json");
   EXPECT_TRUE(holds(read_text(write_html_report(folder.path())), "The run has not finished"));
 }
@@ -122,7 +122,7 @@ TEST(HeatMap, SourcesShowTheDataTheyWereTrainedOn) {
 
 TEST(HeatMap, LeavesOutRoundsBeyondTheBudgetButNeverTheLast) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   const RunData run = load_run(folder.path());  // rounds 4..8 with 100 weights each
   const auto json = detail::heat_map_json(run.algorithms[0], 250);
   ASSERT_EQ(json["rounds"].size(), 3U);

@@ -14,12 +14,12 @@
 namespace feroma {
 namespace {
 
-using testing::has_note;
-using testing::row;
-using testing::sample_result;
-using testing::table_of;
-using testing::TempFolder;
-using testing::write_cell;
+using test::has_note;
+using test::row;
+using test::sample_result;
+using test::table_of;
+using test::TempFolder;
+using test::write_cell;
 
 TEST(PaperBeside, DistancesMayBeSeenOnOtherData) {
   const TempFolder folder;

@@ -9,7 +9,7 @@
 #include "tests/core/temp_folder.h"
 #include "tests/report/study_runs.h"
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// A table of the paper filled from the runs in a folder.
 inline PaperTable table_of(const std::string& name, const TempFolder& folder) {
@@ -34,4 +34,4 @@ inline bool has_note(const PaperTable& table, const std::string& part) {
                      [&part](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

@@ -12,6 +12,7 @@
 #include "feroma/sweep/cells.h"
 #include "src/report/paper_layout.h"
 #include "src/report/paper_map.h"
+#include "tests/places.h"
 #include "tests/report/sample_run.h"
 
 namespace feroma {
@@ -19,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kSweeps = FEROMA_SOURCE_DIR "/configs/paper/sweeps";
+const fs::path kSweeps = test::source_file("configs/paper/sweeps");
 
 /// What a sweep would leave behind, with every figure that a run can have.
 RunSet finished(const Sweep& sweep) {
   RunSet set;
   for (const SweepCell& cell : sweep.cells) {
-    ResultRecord result = testing::sample_result(cell.algorithm().label, 70);
+    ResultRecord result = test::sample_result(cell.algorithm().label, 70);
     result.algorithm = cell.algorithm().name;
     result.accuracy_few_label = 69;
     result.seed = cell.experiment.scenario.seed;

@@ -9,21 +9,22 @@
 #include "feroma/core/files.h"
 #include "tests/core/temp_folder.h"
 #include "tests/expect_error.h"
+#include "tests/places.h"
 #include "tests/report/paper_rows.h"
 #include "tests/report/study_runs.h"
 
 namespace feroma {
 namespace {
 
-using testing::has_note;
-using testing::row;
-using testing::sample_result;
-using testing::table_of;
-using testing::TempFolder;
-using testing::write_cell;
+using test::has_note;
+using test::row;
+using test::sample_result;
+using test::table_of;
+using test::TempFolder;
+using test::write_cell;
 
 TEST(Published, IsWhatTheSharedFileHolds) {
-  const std::filesystem::path shared = std::filesystem::path(FEROMA_SOURCE_DIR) / "../shared/paper/results.csv";
+  const std::filesystem::path shared = test::source_file("../shared/paper/results.csv");
   ASSERT_EQ(published_figures().size(), 2928U);
   EXPECT_EQ(published_figures().front().method, "FedAvg");
   EXPECT_DOUBLE_EQ(published_figures().front().mean, 71.8);
@@ -96,7 +97,7 @@ TEST(PaperTable, RunsWithOtherSettingsDoNotCount) {
 }
 
 TEST(PaperTable, RunsWithOtherDistributionsOrClientsThatComeAndGoDoNotCount) {
-  const std::vector<testing::CellRun> others{
+  const std::vector<test::CellRun> others{
       {.more = "rotations = 4\n"},
       {.more = "colours = 3\n"},
       {.more = "bank = 7\n"},
@@ -121,7 +122,7 @@ TEST(PaperTable, RunsWithOtherDistributionsOrClientsThatComeAndGoDoNotCount) {
       {.tables = "[membership]\ndeparture_rate = 0.5\n"},
       {.tables = "[membership]\nevents = \"3:-0\"\n"},
   };
-  for (const testing::CellRun& other : others) {
+  for (const test::CellRun& other : others) {
     const TempFolder folder;
     write_cell(folder / "a", other, {sample_result("fedavg", 70)});
     EXPECT_EQ(table_of("main_appe_mnist_px", folder).filled().first, 0U) << other.more << other.tables;
@@ -390,7 +391,7 @@ TEST(PaperTable, CostsAreMeasuredAndComputed) {
 
 TEST(PaperTable, CostsAreSpreadOverSeedsNotOverSettingsVariantsOrPrivacy) {
   const TempFolder folder;
-  const auto write = [&folder](const std::string& name, const testing::CellRun& cell, const std::string& label,
+  const auto write = [&folder](const std::string& name, const test::CellRun& cell, const std::string& label,
                                double bytes) {
     ResultRecord result = sample_result(label, 90);
     result.bytes_up_per_client_round = bytes;

@@ -15,15 +15,15 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::SampleRun;
-using testing::TempFolder;
+using test::error_of;
+using test::holds;
+using test::SampleRun;
+using test::TempFolder;
 
 /// A small run whose file `name` has `from` replaced by `to`; what load_run says of it.
 std::string refusal(const std::string& name, const std::string& from, const std::string& to) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "run", {});
+  test::write_sample_run(folder / "run", {});
   std::string text = read_text(folder / "run" / name);
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -34,7 +34,7 @@ std::string refusal(const std::string& name, const std::string& from, const std:
 
 std::string read_first_client_line() {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   const std::string text = read_text(folder / "clients.csv");
   const std::size_t begin = text.find('\n') + 1;
   return text.substr(begin, text.find('\n', begin) - begin);
@@ -42,14 +42,14 @@ std::string read_first_client_line() {
 
 TEST(RunData, TellsWhatTheFilesHold) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "demo", {});
+  test::write_sample_run(folder / "demo", {});
   const RunData run = load_run(folder / "demo/");
   EXPECT_EQ(run.name, "demo");
   ASSERT_EQ(run.algorithms.size(), 2U);
   EXPECT_EQ(run.algorithms[0].label, "feroma-auto");
   EXPECT_EQ(run.algorithms[0].rounds.size(), 8U);
   EXPECT_EQ(run.algorithms[0].rounds[4].clients.size(), 10U);
-  EXPECT_EQ(run.algorithms[0].rounds[4].clients[3].distribution, testing::sample_distribution({}, 3, 5));
+  EXPECT_EQ(run.algorithms[0].rounds[4].clients[3].distribution, test::sample_distribution({}, 3, 5));
   EXPECT_EQ(run.algorithms[0].rounds[4].clients[3].strategy, "clustered");
   EXPECT_EQ(run.algorithms[0].rounds[4].contraction, 0.5);
   EXPECT_EQ(run.algorithms[0].find(5), &run.algorithms[0].rounds[4]);
@@ -67,7 +67,7 @@ TEST(RunData, EventsOfANewerSchemaAreRefusedAndThoseWithoutAreOlder) {
   EXPECT_TRUE(
       holds(refusal("events.jsonl", "\"schema\":1", "\"schema\":7"), "events.jsonl:1: schema 7 is newer than 1"));
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   std::string text = read_text(folder / "events.jsonl");
   const std::string field = "\"schema\":1,";
   text.erase(text.find(field), field.size());
@@ -77,7 +77,7 @@ TEST(RunData, EventsOfANewerSchemaAreRefusedAndThoseWithoutAreOlder) {
 
 TEST(RunData, AnUnfinishedRunHasNoSummaryAndMayEndInATornLine) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   std::filesystem::remove(folder / "summary.json");
   for (const char* name : {"events.jsonl", "clients.csv"}) {
     const std::string text = read_text(folder / name);
@@ -111,7 +111,7 @@ TEST(RunData, DamageNamesFileAndLine) {
 
 TEST(RunData, ColumnsAreFoundByTheirNames) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   const RunData usual = load_run(folder.path());
   std::istringstream lines(read_text(folder / "clients.csv"));
   std::string turned;  // the columns the other way round, with one more
@@ -164,7 +164,7 @@ TEST(RunData, ClientsHaveFiguresThatAClientCanHave) {
 TEST(RunData, AFinishedRunHasItsLastEvent) {
   const TempFolder folder;
   for (const std::size_t kept : {0U, 1000U}) {
-    testing::write_sample_run(folder / "run", {});
+    test::write_sample_run(folder / "run", {});
     const std::string text = read_text(folder / "run/events.jsonl");
     write_file_atomically(folder / "run/events.jsonl", text.substr(0, text.rfind('\n', kept) + 1));
     EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { (void)load_run(folder / "run"); }),
@@ -181,7 +181,7 @@ TEST(RunData, AMixingEventCannotNameAFileElsewhere) {
 
 TEST(RunData, AnEventNamesTheClientsBehindProfiles) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   const std::string text = read_text(folder / "events.jsonl");
   write_file_atomically(folder / "events.jsonl",
                         text +
@@ -194,7 +194,7 @@ TEST(RunData, AnEventNamesTheClientsBehindProfiles) {
 
 TEST(RunData, MixingMustHaveTheShapeOfItsEvent) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   const RunData run = load_run(folder.path());
   write_file_atomically(folder / "mixing/feroma-auto-4.npy",
                         npy_bytes(std::vector<float>(9), std::vector<std::int64_t>{3, 3}));
@@ -204,7 +204,7 @@ TEST(RunData, MixingMustHaveTheShapeOfItsEvent) {
 
 TEST(RunData, MixingHoldsWeights) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {});
+  test::write_sample_run(folder.path(), {});
   const RunData run = load_run(folder.path());
   for (const float wrong :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -0.01F, 1.01F}) {

@@ -11,11 +11,11 @@
 namespace feroma {
 namespace {
 
-using testing::holds;
-using testing::runs_in;
-using testing::sample_result;
-using testing::TempFolder;
-using testing::write_cell;
+using test::holds;
+using test::runs_in;
+using test::sample_result;
+using test::TempFolder;
+using test::write_cell;
 
 TEST(RunSet, FindsRunsThreeFoldersDownAndNoDeeper) {
   const TempFolder folder;

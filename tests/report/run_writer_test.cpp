@@ -16,9 +16,9 @@ namespace feroma {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using test::error_of;
+using test::holds;
+using test::TempFolder;
 using Mode = RunWriter::Mode;
 
 RoundRecord mapped_round() {
@@ -114,7 +114,7 @@ TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
       {{"scenario.clients", {std::int64_t{20}, "a.toml:1"}}, {"scenario.level", {std::string("low"), ""}}});
   writer.round_finished(mapped_round());
   writer.mixing({"feroma-auto", 6, {3, 7}, {7}, {1.0, 0.5}});
-  writer.algorithm_finished(testing::sample_result("feroma-auto", 84));
+  writer.algorithm_finished(test::sample_result("feroma-auto", 84));
   writer.run_finished(2.5);
   (void)writer.flush_and_sizes();
   const std::vector<ordered_json> events = events_of(folder.path());

@@ -8,7 +8,7 @@
 #include "feroma/core/settings.h"
 #include "feroma/report/summary.h"
 
-namespace feroma::testing {
+namespace feroma::test {
 namespace {
 
 bool mixes(const std::string& label) { return label.starts_with("feroma") || label.starts_with("cluster"); }
@@ -124,4 +124,4 @@ void write_sample_run(const std::filesystem::path& folder, const SampleRun& samp
   write_summary(folder / "summary.json", summary);
 }
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

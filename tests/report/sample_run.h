@@ -7,7 +7,7 @@
 #include "feroma/report/record.h"
 #include "feroma/report/run_writer.h"
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// What a made-up run looks like.
 struct SampleRun {
@@ -24,4 +24,4 @@ struct SampleRun {
 /// Writes a whole run directory: config, csv, events, mixing, summary.
 void write_sample_run(const std::filesystem::path& folder, const SampleRun& sample);
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

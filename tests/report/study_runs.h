@@ -14,7 +14,7 @@
 #include "tests/core/temp_folder.h"
 #include "tests/report/sample_run.h"
 
-namespace feroma::testing {
+namespace feroma::test {
 
 /// A finished run of a cell of the paper's, by its config and results alone.
 struct CellRun {
@@ -87,4 +87,4 @@ inline RunData run_with_profiles(const TempFolder& folder, const SampleRun& samp
   return load_run(folder / "run");
 }
 
-}  // namespace feroma::testing
+}  // namespace feroma::test

@@ -17,14 +17,14 @@
 namespace feroma {
 namespace {
 
-using testing::count;
-using testing::holds;
-using testing::line_with;
-using testing::sample_result;
-using testing::study_of;
-using testing::TempFolder;
-using testing::write_cell;
-using testing::write_study;
+using test::count;
+using test::holds;
+using test::line_with;
+using test::sample_result;
+using test::study_of;
+using test::TempFolder;
+using test::write_cell;
+using test::write_study;
 
 TEST(Groups, AreRunsThatDifferInTheirSeedsOnly) {
   const TempFolder folder;
@@ -53,12 +53,12 @@ TEST(Groups, SayWhatElseDiffers) {
 
 TEST(Groups, AreSortedByWhatTheyAreNotByFolder) {
   const TempFolder folder;
-  const std::vector<testing::CellRun> cells{{.level = "high", .drifts = 5},
-                                            {.level = "medium", .drifts = 10},
-                                            {.level = "medium", .drifts = 5, .clients = 100},
-                                            {.level = "medium", .drifts = 5, .clients = 20},
-                                            {.level = "low", .drifts = 20},
-                                            {.level = "low", .drifts = 20, .dataset = "fmnist"}};
+  const std::vector<test::CellRun> cells{{.level = "high", .drifts = 5},
+                                         {.level = "medium", .drifts = 10},
+                                         {.level = "medium", .drifts = 5, .clients = 100},
+                                         {.level = "medium", .drifts = 5, .clients = 20},
+                                         {.level = "low", .drifts = 20},
+                                         {.level = "low", .drifts = 20, .dataset = "fmnist"}};
   for (std::size_t i = 0; i < cells.size(); ++i) {
     write_cell(folder / fmt::format("{}", i), cells[i], {sample_result("fedavg", 70)});
   }

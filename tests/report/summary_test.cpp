@@ -14,9 +14,9 @@ namespace feroma {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::error_of;
-using testing::holds;
-using testing::sample_result;
+using test::error_of;
+using test::holds;
+using test::sample_result;
 
 Summary sample_summary() {
   return {{{"clients", std::int64_t{20}},
@@ -99,7 +99,7 @@ TEST(Summary, AbsentAndNonFiniteValuesAreNull) {
 }
 
 TEST(Summary, ReadsBackWhatItWrote) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   Summary written = sample_summary();
   written.results[0].epsilon = 4.5;
   written.results[1].accuracy = std::numeric_limits<double>::quiet_NaN();

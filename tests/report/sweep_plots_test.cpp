@@ -15,12 +15,12 @@
 namespace feroma {
 namespace {
 
-using testing::count;
-using testing::holds;
-using testing::sample_result;
-using testing::study_of;
-using testing::TempFolder;
-using testing::write_cell;
+using test::count;
+using test::holds;
+using test::sample_result;
+using test::study_of;
+using test::TempFolder;
+using test::write_cell;
 
 TEST(SweepPlots, RunOverClientsAndBudgets) {
   const TempFolder folder;

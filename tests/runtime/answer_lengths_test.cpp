@@ -10,7 +10,7 @@ namespace {
 
 const ModelSpec kModel = test::toy_model({1, 1, 1}, 2);  // four values: d everywhere is 2 d long
 
-ParametersPtr filled(float value) {
+ParametersPtr four_of(float value) {
   Parameters params(make_layout(kModel));
   std::fill(params.values().begin(), params.values().end(), value);
   return share(std::move(params));
@@ -30,20 +30,20 @@ std::map<ClientId, std::string> refused(const Message& sent, const std::vector<M
 std::vector<Message> models(std::initializer_list<float> values) {
   std::vector<Message> all;
   for (const float value : values) {
-    all.push_back({{{"model", filled(value)}}});
+    all.push_back({{{"model", four_of(value)}}});
   }
   return all;
 }
 
 TEST(AnswerLengths, NameThoseFarBeyondTheOthersAndTheirModel) {
-  const auto found = refused({{{"model", filled(5)}}}, models({6, 4, 7, 9e17F}));
+  const auto found = refused({{{"model", four_of(5)}}}, models({6, 4, 7, 9e17F}));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.at(ClientId{3}).find("[fedavg] client 3's model update must be at most 10 times as long"), 0U);
 }
 
 TEST(AnswerLengths, LetClientsGoWhoseDataChanged) {
   // 40 times the median, and still no further than the model is long: the others hardly move any more.
-  const Message sent{{{"model", filled(5)}}};
+  const Message sent{{{"model", four_of(5)}}};
   EXPECT_TRUE(refused(sent, models({5.1F, 5.1F, 4.9F, 9})).empty());
   EXPECT_EQ(refused(sent, models({5.1F, 5.1F, 4.9F, 11})).size(), 1U);
   EXPECT_TRUE(refused(sent, models({6, 6, 6, 14})).empty()) << "nine times the median";
@@ -51,7 +51,7 @@ TEST(AnswerLengths, LetClientsGoWhoseDataChanged) {
 }
 
 TEST(AnswerLengths, MeasureAChoiceAmongSeveralAsItIs) {
-  const Message sent{{{"model.0", filled(1)}, {"model.1", filled(20)}}};
+  const Message sent{{{"model.0", four_of(1)}, {"model.1", four_of(20)}}};
   const auto found = refused(sent, models({1, 1, 19, 9e17F}));
   ASSERT_EQ(found.size(), 1U) << "who chose the longer model is far from the median, and no further than that model";
   EXPECT_EQ(found.at(ClientId{3}).find("[fedavg] client 3's model must be at most"), 0U);
@@ -61,21 +61,21 @@ TEST(AnswerLengths, MeasureAChoiceAmongSeveralAsItIs) {
 TEST(AnswerLengths, MeasureWhoWasSentNothingBesideTheOthers) {
   AnswerLengths lengths;
   for (std::size_t i = 0; i < 3; ++i) {
-    lengths.add(client(i), {{{"model", filled(5)}}}, {{{"model", filled(6)}}});
+    lengths.add(client(i), {{{"model", four_of(5)}}}, {{{"model", four_of(6)}}});
   }
-  lengths.add(client(3), {}, {{{"model", filled(6)}}});
+  lengths.add(client(3), {}, {{{"model", four_of(6)}}});
   EXPECT_TRUE(lengths.refusals("shiftex", 10).empty());
-  lengths.add(client(4), {}, {{{"model", filled(9e17F)}}});
+  lengths.add(client(4), {}, {{{"model", four_of(9e17F)}}});
   const auto found = lengths.refusals("shiftex", 10);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_TRUE(found.contains(ClientId{4}));
 }
 
 TEST(AnswerLengths, MeasureWhatTravelsBesideAModel) {
-  const Message sent{{{"model", filled(1)}, {"score", Floats{1, 1}}}};
+  const Message sent{{{"model", four_of(1)}, {"score", Floats{1, 1}}}};
   const auto answer = [](float control, float score, float own) {
-    return Message{{{"model", filled(1.1F)},
-                    {"control_change", filled(control)},
+    return Message{{{"model", four_of(1.1F)},
+                    {"control_change", four_of(control)},
                     {"score", Floats{score, score}},
                     {"profile", Floats{own}}}};
   };

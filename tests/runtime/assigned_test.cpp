@@ -65,18 +65,18 @@ local_epochs = 1
     return sum / kClients;
   }
 
-  testing::TempFolder folder;
+  test::TempFolder folder;
   Experiment experiment;
   std::unique_ptr<Federation> federation;
   std::atomic<bool> stop = false;
 };
 
-constexpr const char* kFeroma = "[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 2\n";
+constexpr const char* kServedFeroma = "[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 2\n";
 constexpr const char* kBudget = "[privacy]\nmode = 'gaussian'\nepsilon_total = 8\nmax_releases = 4\nnoise = 'seeded'\n";
 
 TEST_F(AssignedTest, IsWhatTheRunServed) {
   // Test clients of a run may choose among all models by confidence; visitors are not sent them for that.
-  const ResultRecord result = run(kFeroma + std::string("assign.strangers = 'profile'\n"));
+  const ResultRecord result = run(kServedFeroma + std::string("assign.strangers = 'profile'\n"));
   const OpenedStore store = open_store(folder / "run", "");
   EXPECT_EQ(store.round, 4);
   EXPECT_DOUBLE_EQ(mean_accuracy(store, {false, kClients}), result.accuracy);
@@ -107,19 +107,19 @@ TEST_F(AssignedTest, MethodsWithoutProfilesServeWhatTheyHold) {
   const ResultRecord ifca = run("[[algorithm]]\nname = 'ifca'\n");
   EXPECT_NEAR(mean_accuracy(open_store(folder / "run", ""), {}), ifca.accuracy, 0.5) << "weights travel as floats";
   const TestShard shard = federation->test(ClientId{0}, kFewLabels);
-  const std::string kept = testing::error_of(ErrorCode::unsupported, [&] {
+  const std::string kept = test::error_of(ErrorCode::unsupported, [&] {
     static_cast<void>(assign_from(open_store(folder / "run", ""), {shard.data}, {false, 0}, nullptr));
   });
-  EXPECT_TRUE(testing::holds(kept, "candidates = 0 keeps them on the server")) << kept;
+  EXPECT_TRUE(test::holds(kept, "candidates = 0 keeps them on the server")) << kept;
   run("[[algorithm]]\nname = 'local'\n");
   const OpenedStore local = open_store(folder / "run", "");
-  const std::string error = testing::error_of(
-      ErrorCode::unsupported, [&] { static_cast<void>(assign_from(local, {shard.data}, {}, nullptr)); });
-  EXPECT_TRUE(testing::holds(error, "has no model for clients that take no part"));
+  const std::string error =
+      test::error_of(ErrorCode::unsupported, [&] { static_cast<void>(assign_from(local, {shard.data}, {}, nullptr)); });
+  EXPECT_TRUE(test::holds(error, "has no model for clients that take no part"));
 }
 
 TEST_F(AssignedTest, FewModelsLeaveTheServer) {
-  run(kFeroma);
+  run(kServedFeroma);
   const OpenedStore store = open_store(folder / "run", "");
   const TestShard shard = federation->test(ClientId{1}, kFewLabels);
   const Assigned three = assign_from(store, {shard.data, &shard.few_labels}, {true, 3}, nullptr);
@@ -139,7 +139,7 @@ TEST_F(AssignedTest, FewModelsLeaveTheServer) {
 
 // The nearest candidate must be among the few, or the choice by labels would be worth nothing.
 TEST_F(AssignedTest, CandidatesAreTheNearest) {
-  run(kFeroma);
+  run(kServedFeroma);
   const OpenedStore store = open_store(folder / "run", "");
   const TestShard shard = federation->test(ClientId{2}, kFewLabels);
   const Assigned mixture = assign_from(store, {shard.data}, {}, nullptr);
@@ -151,10 +151,10 @@ TEST_F(AssignedTest, CandidatesAreTheNearest) {
 }
 
 TEST_F(AssignedTest, UnderABudgetProfilesLeaveAsReleases) {
-  run(std::string(kFeroma) + kBudget);
+  run(std::string(kServedFeroma) + kBudget);
   const OpenedStore store = open_store(folder / "run", "");
   const TestShard shard = federation->test(ClientId{0}, kFewLabels);
-  testing::error_of(ErrorCode::internal, [&] { static_cast<void>(assign_from(store, {shard.data}, {}, nullptr)); });
+  test::error_of(ErrorCode::internal, [&] { static_cast<void>(assign_from(store, {shard.data}, {}, nullptr)); });
   Disclosure disclosure(store.experiment.privacy, folder / "ledger", "visit");
   const Assigned assigned = assign_from(store, {shard.data}, {}, &disclosure);
   EXPECT_EQ(assigned.offer.models.size(), 1U);
@@ -162,7 +162,7 @@ TEST_F(AssignedTest, UnderABudgetProfilesLeaveAsReleases) {
 }
 
 TEST_F(AssignedTest, AStoreIsToldOnceOfEveryVersionOfTheData) {
-  run(std::string(kFeroma) + kBudget);
+  run(std::string(kServedFeroma) + kBudget);
   const OpenedStore store = open_store(folder / "run", "");
   const auto visit = [&](const OpenedStore& where, std::int64_t version) {
     const TestShard shard = federation->test(ClientId{0}, kFewLabels);  // a run replaces the federation it borrows from
@@ -187,40 +187,40 @@ TEST_F(AssignedTest, WithoutABudgetThereIsNoLedger) {
 }
 
 TEST(OpenStore, AServersStateBeforeTheLastRoundIsNamedAsSuch) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   const auto error = [&] {
-    return testing::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(open_store(folder.path(), "")); });
+    return test::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(open_store(folder.path(), "")); });
   };
-  EXPECT_TRUE(testing::holds(error(), "it has no models/*.state"));
+  EXPECT_TRUE(test::holds(error(), "it has no models/*.state"));
   write_file_atomically(folder / "journal", std::string_view("rounds"));
-  EXPECT_TRUE(testing::holds(error(), "is the state of a server that has not finished its rounds"));
-  EXPECT_TRUE(testing::holds(error(), "asked with --server"));
+  EXPECT_TRUE(test::holds(error(), "is the state of a server that has not finished its rounds"));
+  EXPECT_TRUE(test::holds(error(), "asked with --server"));
 }
 
 TEST_F(AssignedTest, ErrorsNameWhatIsWrong) {
   run("[[algorithm]]\nname = 'fedavg'\n[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 2\n");
   const auto error = [&](const std::string& path, const std::string& label,
                          ErrorCode code = ErrorCode::invalid_config) {
-    return testing::error_of(code, [&] { static_cast<void>(open_store(folder / path, label)); });
+    return test::error_of(code, [&] { static_cast<void>(open_store(folder / path, label)); });
   };
-  EXPECT_TRUE(testing::holds(error("run", ""), "several algorithms; choose one of: fedavg, feroma"));
-  EXPECT_TRUE(testing::holds(error("run", "ifca"), "has no algorithm \"ifca\""));
-  EXPECT_TRUE(testing::holds(error("nowhere", ""), "is no finished run"));
+  EXPECT_TRUE(test::holds(error("run", ""), "several algorithms; choose one of: fedavg, feroma"));
+  EXPECT_TRUE(test::holds(error("run", "ifca"), "has no algorithm \"ifca\""));
+  EXPECT_TRUE(test::holds(error("nowhere", ""), "is no finished run"));
   const TestShard shard = federation->test(ClientId{0}, kFewLabels);
   View other = shard.data;
   other.shape = {1, 28, 28};
   const OpenedStore store = open_store(folder / "run", "fedavg");
   const std::string shape =
-      testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(assign_from(store, {other}, {}, nullptr)); });
-  EXPECT_TRUE(testing::holds(shape, "samples must be 3x28x28"));
+      test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(assign_from(store, {other}, {}, nullptr)); });
+  EXPECT_TRUE(test::holds(shape, "samples must be 3x28x28"));
   const std::filesystem::path state = folder / "run" / "models" / "fedavg.state";
   Bytes bytes = read_file(state);
   bytes[bytes.size() / 2] ^= std::byte{1};
   write_file_atomically(state, bytes);
   static_cast<void>(error("run", "fedavg", ErrorCode::invalid_data));
-  EXPECT_TRUE(testing::holds(
-      testing::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(read_assigned(folder / "run")); }),
-      "feroma assign writes one"));
+  EXPECT_TRUE(
+      test::holds(test::error_of(ErrorCode::invalid_config, [&] { static_cast<void>(read_assigned(folder / "run")); }),
+                  "feroma assign writes one"));
 }
 
 }  // namespace

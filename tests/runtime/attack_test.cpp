@@ -13,9 +13,9 @@ namespace {
 
 using test::ToyRun;
 
-const ModelSpec kModel = test::toy_model({1, 1, 1}, 2);
+const ModelSpec kAttacked = test::toy_model({1, 1, 1}, 2);
 
-ParametersPtr filled(float value, const ModelSpec& model = kModel) {
+ParametersPtr filled(float value, const ModelSpec& model = kAttacked) {
   Parameters params(make_layout(model));
   std::fill(params.values().begin(), params.values().end(), value);
   return share(std::move(params));
@@ -125,13 +125,13 @@ ScenarioOptions two_concepts_in_turn() {
   return scenario;
 }
 
-constexpr const char* kFeroma = "name = 'feroma'\nwarmup_rounds = 2\n";
+constexpr const char* kAttackedFeroma = "name = 'feroma'\nwarmup_rounds = 2\n";
 
 TEST(LyingClients, NobodyLiesBeforeTheAttackBegins) {
   ToyRun run(two_concepts_in_turn());
-  RoundLoop honest = run.loop(kFeroma);
+  RoundLoop honest = run.loop(kAttackedFeroma);
   run.attack = {AttackKind::sign_flip, "0", 10, 3};
-  RoundLoop attacked = run.loop(kFeroma);
+  RoundLoop attacked = run.loop(kAttackedFeroma);
   for (int round = 1; round <= 2; ++round) {
     static_cast<void>(honest.play_round());
     static_cast<void>(attacked.play_round());
@@ -145,7 +145,7 @@ TEST(LyingClients, NobodyLiesBeforeTheAttackBegins) {
 TEST(LyingClients, AModelThatIsNotANumberLeavesTheRoundAndTheRunGoesOn) {
   ToyRun run(two_concepts_in_turn());
   run.attack = attack(AttackKind::nan, "0 3");
-  RoundLoop loop = run.loop(kFeroma);
+  RoundLoop loop = run.loop(kAttackedFeroma);
   while (loop.finished_rounds() < loop.rounds()) {
     const RoundRecord record = loop.play_round();
     ASSERT_EQ(record.dropped.size(), 2U);
@@ -177,17 +177,17 @@ double accuracy_of_concept(RoundLoop& loop, std::uint32_t concept_number) {
 
 TEST(LyingClients, OneThatFlipsItsModelRuinsTheMeanButNoRobustFold) {
   ToyRun run(two_concepts_in_turn());
-  RoundLoop honest = run.loop(kFeroma);
+  RoundLoop honest = run.loop(kAttackedFeroma);
   const double usual = accuracy_of_concept(honest, 0);
   ASSERT_GT(usual, 90);
   run.attack = attack(AttackKind::sign_flip);
-  RoundLoop mean = run.loop(kFeroma);
+  RoundLoop mean = run.loop(kAttackedFeroma);
   EXPECT_LT(accuracy_of_concept(mean, 0), 50);
   for (const char* fold : {"median", "trimmed", "krum"}) {
-    RoundLoop robust = run.loop(kFeroma + fmt::format("mapping.fold = '{}'", fold));
+    RoundLoop robust = run.loop(kAttackedFeroma + fmt::format("mapping.fold = '{}'", fold));
     EXPECT_GT(accuracy_of_concept(robust, 0), usual - 10) << fold;
   }
-  RoundLoop limited = run.loop(kFeroma + std::string("mapping.norm_limit = 5.0"));
+  RoundLoop limited = run.loop(kAttackedFeroma + std::string("mapping.norm_limit = 5.0"));
   EXPECT_GT(accuracy_of_concept(limited, 0), usual - 5);
 }
 
@@ -195,7 +195,7 @@ TEST(LyingClients, AForgedProfileLetsALiarReachAnotherConcept) {
   ToyRun run(two_concepts_in_turn());
   // Client 1 is of the second concept; with the profile of client 0 it is mixed into the first.
   run.attack = attack(AttackKind::forged_profile, "1");
-  RoundLoop loop = run.loop(kFeroma + std::string("mapping.global_share = 0.0"));
+  RoundLoop loop = run.loop(kAttackedFeroma + std::string("mapping.global_share = 0.0"));
   test::play_all(loop);
   const RoundTrace& trace = *loop.algorithm().trace();
   ASSERT_EQ(trace.sources[1], ClientId{1});
@@ -205,9 +205,9 @@ TEST(LyingClients, AForgedProfileLetsALiarReachAnotherConcept) {
 
 TEST(LyingClients, ALimitOnNormsLeavesHonestRunsAlone) {
   ToyRun run(two_concepts_in_turn());
-  RoundLoop without = run.loop(kFeroma);
+  RoundLoop without = run.loop(kAttackedFeroma);
   test::play_all(without);
-  RoundLoop with = run.loop(kFeroma + std::string("mapping.norm_limit = 5.0"));
+  RoundLoop with = run.loop(kAttackedFeroma + std::string("mapping.norm_limit = 5.0"));
   test::play_all(with);
   EXPECT_EQ(test::served_bits(without.algorithm()), test::served_bits(with.algorithm()));
 }
@@ -215,7 +215,7 @@ TEST(LyingClients, ALimitOnNormsLeavesHonestRunsAlone) {
 TEST(LyingClients, ARefusedUpdateIsOfAClientThatDroppedOut) {
   ToyRun run(two_concepts_in_turn());
   run.attack = attack(AttackKind::scale, "5");
-  RoundLoop loop = run.loop(kFeroma + std::string("mapping.norm_limit = 5.0"));
+  RoundLoop loop = run.loop(kAttackedFeroma + std::string("mapping.norm_limit = 5.0"));
   while (loop.finished_rounds() < loop.rounds()) {
     const RoundRecord record = loop.play_round();
     ASSERT_EQ(record.dropped.size(), 1U);

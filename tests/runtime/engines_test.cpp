@@ -28,7 +28,7 @@ name = "feroma"
 )";
 
 std::vector<ResultRecord> results_on(const std::string& engine) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   Settings settings = parse_settings(kConfig, "test");
   apply_override(settings, "training.engine=" + engine);
   const Experiment experiment = read_experiment(settings);

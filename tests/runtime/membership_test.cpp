@@ -12,7 +12,7 @@ using test::play_all;
 using test::served_bits;
 using test::ToyRun;
 
-constexpr const char* kFeroma = "name = 'feroma'\nwarmup_rounds = 2\nretention.models = 4";
+constexpr const char* kRetainingFeroma = "name = 'feroma'\nwarmup_rounds = 2\nretention.models = 4";
 
 MembershipOptions coming_and_going() {
   MembershipOptions options;
@@ -43,7 +43,7 @@ std::set<std::uint32_t> clients_of(const RoundRecord& record) {
 
 TEST(MembershipRun, HalfOfThosePresentTakePart) {
   ToyRun run(lively());
-  RoundLoop loop = run.loop(kFeroma, std::nullopt, coming_and_going());
+  RoundLoop loop = run.loop(kRetainingFeroma, std::nullopt, coming_and_going());
   const Membership membership(coming_and_going(), 14, 8, Rng(42));
   std::set<std::size_t> sizes;
   for (Round round = 1; round <= 8; ++round) {
@@ -63,14 +63,14 @@ TEST(MembershipRun, HalfOfThosePresentTakePart) {
 
 TEST(MembershipRun, ReplaysToTheSameBitsOnAnyNumberOfThreadsAndThroughACheckpoint) {
   ToyRun one(lively());
-  RoundLoop straight = one.loop(kFeroma, std::nullopt, coming_and_going());
+  RoundLoop straight = one.loop(kRetainingFeroma, std::nullopt, coming_and_going());
   play_all(straight);
   ToyRun two(lively(), 2);
-  RoundLoop first = two.loop(kFeroma, 5, coming_and_going());
+  RoundLoop first = two.loop(kRetainingFeroma, 5, coming_and_going());
   for (int i = 0; i < 4; ++i) {
     static_cast<void>(first.play_round());
   }
-  RoundLoop second = two.loop(kFeroma, 6, coming_and_going());
+  RoundLoop second = two.loop(kRetainingFeroma, 6, coming_and_going());
   second.load(first.save(), "test");
   play_all(second);
   EXPECT_EQ(served_bits(straight.algorithm()), served_bits(second.algorithm()));

@@ -14,7 +14,7 @@
 namespace feroma {
 namespace {
 
-struct NoOptions {
+struct NowhereOptions {
   template <class Self, class Visit>
   static void fields(Self&, Visit&&) {}
 };
@@ -34,7 +34,7 @@ class Nowhere final : public Algorithm {
 class NotApplicable : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    register_algorithm({"nowhere", "test", "nobody", {}, plan_of<NoOptions>([](const NoOptions&) {
+    register_algorithm({"nowhere", "test", "nobody", {}, plan_of<NowhereOptions>([](const NowhereOptions&) {
                           return std::make_unique<Nowhere>();
                         })});
   }

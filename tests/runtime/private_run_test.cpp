@@ -61,7 +61,7 @@ class PrivateRunSlow : public ::testing::Test {
     return run("run", tables, overrides).match_rate.value();
   }
 
-  testing::TempFolder folder;
+  test::TempFolder folder;
 };
 
 TEST_F(PrivateRunSlow, ClientsFindTheirGroupUnderABudget) {

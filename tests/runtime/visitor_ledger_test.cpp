@@ -18,7 +18,7 @@ class VisitorVersion : public ::testing::Test {
     write_file_atomically(folder / name, text);
   }
 
-  testing::TempFolder folder;
+  test::TempFolder folder;
 };
 
 TEST_F(VisitorVersion, IsTheSameByWhateverPath) {
@@ -54,8 +54,8 @@ TEST_F(VisitorVersion, OfTwoFoldersThatLookAlikeDiffers) {
 
 TEST_F(VisitorVersion, NeedsAFolder) {
   const std::string error =
-      testing::error_of(ErrorCode::io, [&] { static_cast<void>(visitor_version(folder / "nowhere")); });
-  EXPECT_TRUE(testing::holds(error, "nowhere: cannot be found"));
+      test::error_of(ErrorCode::io, [&] { static_cast<void>(visitor_version(folder / "nowhere")); });
+  EXPECT_TRUE(test::holds(error, "nowhere: cannot be found"));
 }
 
 TEST_F(VisitorVersion, HasItsLedgerBesideTheData) {

@@ -14,9 +14,9 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using test::error_of;
+using test::holds;
+using test::TempFolder;
 
 const Bytes kPayload{std::byte{1}, std::byte{2}, std::byte{0}, std::byte{255}, std::byte{7}};
 

@@ -9,9 +9,9 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using test::error_of;
+using test::holds;
+using test::TempFolder;
 using Mode = StoreIndex::Mode;
 
 StoreEntry entry(const std::string& algorithm, unsigned client, int round) {

@@ -9,9 +9,9 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using test::error_of;
+using test::holds;
+using test::TempFolder;
 
 Bytes bytes_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));

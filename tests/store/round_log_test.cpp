@@ -13,9 +13,9 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
-using testing::TempFolder;
+using test::error_of;
+using test::holds;
+using test::TempFolder;
 
 const JobRecord kJob{"job-1", "[scenario]\nseed = 1\n"};
 

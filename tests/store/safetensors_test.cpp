@@ -14,8 +14,8 @@
 namespace feroma {
 namespace {
 
-using testing::error_of;
-using testing::holds;
+using test::error_of;
+using test::holds;
 
 std::shared_ptr<const ParamLayout> small_layout() {
   ParamLayout layout;
@@ -68,7 +68,7 @@ TEST(Safetensors, WritesTheDocumentedFormat) {
 }
 
 TEST(Safetensors, ReadsBackBitsNamesAndMetadata) {
-  const testing::TempFolder folder;
+  const test::TempFolder folder;
   Parameters params = small_model();
   params.values()[1] = std::numeric_limits<float>::quiet_NaN();
   write_safetensors(folder / "m.safetensors", params, {{"algorithm", "feroma \"auto\" ±"}});

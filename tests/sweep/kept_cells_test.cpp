@@ -8,6 +8,7 @@
 #include "feroma/sweep/folder.h"
 #include "feroma/sweep/sweep.h"
 #include "tests/data/synthetic.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 class KeptCells : public ::testing::Test {
  protected:
   void unpack(const std::string& members) const {
-    const std::string archive = FEROMA_SOURCE_DIR "/docs/results/cells.tar.gz";
+    const std::string archive = test::source_file("docs/results/cells.tar.gz").string();
     const std::string command = "tar -xzf '" + archive + "' -C '" + out().string() + "' --wildcards " + members;
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
@@ -57,7 +58,7 @@ TEST_F(KeptCells, AreNotRunAgain) {
     unpack("'cells/" + hash.substr(0, 16) + "/*'");
   }
   const fs::path grid = out() / "five.toml";
-  std::ofstream(grid) << "[sweep]\nbase = '" FEROMA_SOURCE_DIR "/configs/paper/mnist-px.toml'\n"
+  std::ofstream(grid) << "[sweep]\nbase = '" << test::source_file("configs/paper/mnist-px.toml").string() << "'\n"
                       << "seeds = [42, 43, 44, 45, 46]\nalgorithms = ['fedavg']\n[axes]\nscenario.level = 'low'\n"
                       << "scenario.drifts = 5\n";
   const Sweep sweep = with_finished_elsewhere(read_sweep(grid), out());

@@ -7,13 +7,14 @@
 
 #include "feroma/partition/pool.h"
 #include "feroma/sweep/cells.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kSweeps = FEROMA_SOURCE_DIR "/configs/paper/sweeps";
+const fs::path kSweeps = test::source_file("configs/paper/sweeps");
 
 /// Classes, training and test samples of the datasets that the suite uses.
 struct Size {

@@ -6,6 +6,7 @@
 #include "feroma/report/study.h"
 #include "store/sqlite.h"
 #include "tests/data/own_folder_fixture.h"
+#include "tests/places.h"
 #include "tests/sweep/table_sweep.h"
 
 namespace feroma {
@@ -47,7 +48,7 @@ class Results : public test::TableSweep {
   /// The questions that the documentation asks of the database.
   static std::vector<std::string> documented() {
     constexpr std::string_view kBegin = "```sql\n";
-    const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
+    const std::string page = read_text(test::source_file("docs/sweeps.md"));
     std::vector<std::string> questions;
     for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
       const std::size_t begin = at + kBegin.size();
@@ -184,7 +185,7 @@ TEST_F(Results, ThatAreDamagedSayWhatToDo) {
 }
 
 TEST_F(Results, HaveTheSchemaOfTheDocumentation) {
-  const std::string page = read_text(FEROMA_SOURCE_DIR "/docs/sweeps.md");
+  const std::string page = read_text(test::source_file("docs/sweeps.md"));
   const std::string schema = results_schema();
   for (const char* table : {"CREATE TABLE cells", "CREATE TABLE settings", "CREATE TABLE sweeps"}) {
     EXPECT_TRUE(holds(schema, table));
