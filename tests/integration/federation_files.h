@@ -5,6 +5,15 @@
 
 namespace feroma::test {
 
+/// Lines of a shell that wait until a server, whose output goes to `server.out`, listens at `$port`.
+inline constexpr const char* kWaitForPort = R"(
+for i in $(seq 300); do
+  port=$(sed -n 's/^listening on port \([0-9]*\).*/\1/p' server.out)
+  test -n "$port" && break
+  sleep 0.1
+done
+)";
+
 /// Tests of a small federation's server and clients; skipped where the program has no network.
 class FederationFiles : public CliFiles {
  protected:
@@ -20,12 +29,8 @@ class FederationFiles : public CliFiles {
     write_files();
     return shell("cd " + path("") + "; feroma=" + kProgram + "; options='" + options + "'" + R"(
 timeout 60 $feroma server config.toml --insecure --listen 127.0.0.1:0 $options >server.out 2>server.err &
-for i in $(seq 300); do
-  port=$(sed -n 's/^listening on port \([0-9]*\).*/\1/p' server.out)
-  test -n "$port" && break
-  sleep 0.1
-done
-)" + commands + R"(
+)" + kWaitForPort +
+                 commands + R"(
 code=$?
 kill $! 2>/dev/null
 wait

@@ -28,6 +28,14 @@ class RunDirectoryTest : public testing::Test {
     });
   }
 
+  /// The run that is there was made by another program or machine.
+  void pretend(const std::string& key, const std::string& value) const {
+    nlohmann::ordered_json manifest = nlohmann::ordered_json::parse(read_text(out / "manifest.json"));
+    ASSERT_TRUE(manifest.contains(key));
+    manifest[key] = value;
+    write_file_atomically(out / "manifest.json", manifest.dump());
+  }
+
   test::ScratchFolder scratch;
   fs::path out = scratch.path() / "run";
 };
@@ -115,10 +123,7 @@ TEST_F(RunDirectoryTest, ResumeNamesAMethodThatBehavesOtherwise) {
 
 TEST_F(RunDirectoryTest, ResumeGoesOnWithWhatAnotherVersionBegan) {
   make(Existing::refuse);
-  std::string manifest = read_text(out / "manifest.json");
-  const std::size_t at = manifest.find("\"version\": \"") + 12;
-  manifest.replace(at, manifest.find('"', at) - at, "0.0.9");
-  write_file_atomically(out / "manifest.json", manifest);
+  pretend("version", "0.0.9");
   make(Existing::resume);
   EXPECT_TRUE(run_times(out)->ended);
 }
@@ -127,19 +132,13 @@ TEST_F(RunDirectoryTest, ResumeNeedsARun) { expect_refused(Existing::resume, "no
 
 TEST_F(RunDirectoryTest, ResumeRefusesAnotherEngine) {
   make(Existing::refuse);
-  std::string manifest = read_text(out / "manifest.json");
-  const std::size_t at = manifest.find("\"engine\": \"") + 11;
-  manifest.replace(at, manifest.find('"', at) - at, "abacus");
-  write_file_atomically(out / "manifest.json", manifest);
+  pretend("engine", "abacus");
   expect_refused(Existing::resume, "same engine, the run has \"abacus\"");
 }
 
 TEST_F(RunDirectoryTest, ResumeRefusesAnotherSimdTarget) {
   make(Existing::refuse);
-  std::string manifest = read_text(out / "manifest.json");
-  const std::size_t at = manifest.find("\"simd\": \"") + 9;
-  manifest.replace(at, manifest.find('"', at) - at, "mmx");
-  write_file_atomically(out / "manifest.json", manifest);
+  pretend("simd", "mmx");
   expect_refused(Existing::resume,
                  fmt::format("same simd, the run has \"mmx\", this is \"{}\"", name_of(simd_targets().front())));
 }
