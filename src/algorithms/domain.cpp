@@ -11,29 +11,29 @@ namespace {
 /// A channel that never varies says as little about a domain as one that hardly does.
 constexpr double kSmallestVariance = 1e-6;
 
-/// The model up to its first layer with weights. Behind a convolution one linear unit makes it a complete model, whose
-/// flattened latent is what the convolution puts out; a linear layer's outputs are logits already.
+/// The model up to its first convolution or linear layer. Behind a convolution one linear unit makes it a complete
+/// model, whose flattened latent is what the convolution puts out; a linear layer's outputs are logits already.
 ModelSpec stem_of(const ModelSpec& model) {
   require(!model.script, ErrorCode::unsupported, "[domain] the first layer of a TorchScript model cannot be seen");
   ModelSpec stem{model.name + " stem", model.input, 1, {}};
   for (const Layer& layer : model.layers) {
     stem.layers.push_back(layer);
-    if (const auto* linear = std::get_if<Linear>(&layer)) {
-      stem.classes = linear->out_features;
-      return stem;
-    }
-    if (std::holds_alternative<Conv2d>(layer) || std::holds_alternative<Conv1d>(layer)) {
-      stem.layers.insert(stem.layers.end(), {Flatten{}, Linear{"stem_end", 1}});
-      return stem;
+    switch (role_of(layer)) {
+      case LayerRole::linear: stem.classes = output_shape(stem, stem.layers.size()).channels; return stem;
+      case LayerRole::convolution:
+        stem.layers.insert(stem.layers.end(), {Flatten{}, Linear{"stem_end", 1}});
+        return stem;
+      case LayerRole::factors:
+      case LayerRole::flatten:
+      case LayerRole::plain: break;
     }
   }
   fail(ErrorCode::unsupported, "[domain] a model needs a layer with weights, got {} without one", model.name);
 }
 
 bool has_convolution(const ModelSpec& stem) {
-  return std::any_of(stem.layers.begin(), stem.layers.end(), [](const Layer& layer) {
-    return std::holds_alternative<Conv2d>(layer) || std::holds_alternative<Conv1d>(layer);
-  });
+  return std::any_of(stem.layers.begin(), stem.layers.end(),
+                     [](const Layer& layer) { return role_of(layer) == LayerRole::convolution; });
 }
 
 /// The model's own values for the layers that the stem has of it.

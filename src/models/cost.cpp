@@ -3,17 +3,22 @@
 namespace feroma {
 namespace {
 
+/// Multiply-adds of one output value of a layer.
+double products(const Conv2d& layer, SampleShape in) { return in.channels * layer.kernel * layer.kernel; }
+double products(const Conv1d& layer, SampleShape in) { return in.channels * layer.kernel; }
+double products(const Linear&, SampleShape in) { return in.size(); }
+/// Layers that cost little beside those.
+double products(
+    const OneOf<Relu, Elu, AvgPool, MaxPool, BatchNorm, LayerNorm, ChannelScale, SkipBegin, SkipEnd, Flatten> auto&,
+    SampleShape) {
+  return 0;
+}
+
 /// Multiply-adds of the forward pass of layers[i].
 double layer_products(const ModelSpec& spec, std::size_t i) {
   const SampleShape in = output_shape(spec, i);
-  const double outputs = output_shape(spec, i + 1).size();
-  if (const auto* conv = std::get_if<Conv2d>(&spec.layers[i])) {
-    return outputs * in.channels * conv->kernel * conv->kernel;
-  }
-  if (const auto* conv = std::get_if<Conv1d>(&spec.layers[i])) {
-    return outputs * in.channels * conv->kernel;
-  }
-  return std::holds_alternative<Linear>(spec.layers[i]) ? outputs * in.size() : 0;
+  return output_shape(spec, i + 1).size() *
+         std::visit([&](const auto& layer) { return products(layer, in); }, spec.layers[i]);
 }
 
 }  // namespace

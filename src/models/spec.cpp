@@ -39,8 +39,8 @@ SampleShape shape_after(const AvgPool& layer, SampleShape in) { return pooled(la
 SampleShape shape_after(const MaxPool& layer, SampleShape in) { return pooled(layer.size, in); }
 
 /// Layers that work on each value keep the shape.
-template <class Layer>
-SampleShape shape_after(const Layer&, SampleShape in) {
+SampleShape shape_after(const OneOf<Relu, Elu, BatchNorm, LayerNorm, ChannelScale, SkipBegin, SkipEnd> auto&,
+                        SampleShape in) {
   return in;
 }
 
@@ -90,9 +90,15 @@ void add_tensors(ParamLayout& layout, const ChannelScale& layer, SampleShape in)
   add_affine(layout, layer.name, in.channels);
 }
 
-/// The other layers have nothing to learn.
-template <class Layer>
-void add_tensors(ParamLayout&, const Layer&, SampleShape) {}
+/// Layers that have nothing to learn.
+void add_tensors(ParamLayout&, const OneOf<Relu, Elu, AvgPool, MaxPool, SkipBegin, SkipEnd, Flatten> auto&,
+                 SampleShape) {}
+
+LayerRole role(const OneOf<Conv2d, Conv1d> auto&) { return LayerRole::convolution; }
+LayerRole role(const Linear&) { return LayerRole::linear; }
+LayerRole role(const OneOf<BatchNorm, LayerNorm, ChannelScale> auto&) { return LayerRole::factors; }
+LayerRole role(const Flatten&) { return LayerRole::flatten; }
+LayerRole role(const OneOf<Relu, Elu, AvgPool, MaxPool, SkipBegin, SkipEnd> auto&) { return LayerRole::plain; }
 
 /// Every SkipEnd adds pictures of one shape; every SkipBegin has its end.
 void check_skips(const ModelSpec& spec) {
@@ -129,12 +135,17 @@ SampleShape output_shape(const ModelSpec& spec, std::size_t count) {
   return shape;
 }
 
+LayerRole role_of(const Layer& layer) {
+  return std::visit([](const auto& one) { return role(one); }, layer);
+}
+
 std::optional<std::size_t> find_latent_layer(const ModelSpec& spec, Latent latent) {
   for (std::size_t i = spec.layers.size(); i-- > 0;) {
-    if (latent == Latent::flatten && std::holds_alternative<Flatten>(spec.layers[i])) {
+    const LayerRole found = role_of(spec.layers[i]);
+    if (latent == Latent::flatten && found == LayerRole::flatten) {
       return i;
     }
-    if (latent == Latent::penultimate && std::holds_alternative<Linear>(spec.layers[i]) && i > 0) {
+    if (latent == Latent::penultimate && found == LayerRole::linear && i > 0) {
       return i - 1;
     }
   }

@@ -1,6 +1,9 @@
 // Every layer and loss of the engines against plain loops, and those against finite differences.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <variant>
+
 #include "feroma/engine/engine.h"
 #include "tests/engine/engine_support.h"
 #include "tests/engine/layer_specs.h"
@@ -17,6 +20,16 @@ std::vector<T> as(std::span<const float> values) {
 /// The models of the paper on pictures as small as they take.
 std::vector<ModelSpec> tiny_models() {
   return {lenet5({1, 12, 12}, 3), make_model("mlp", {1, 3, 3}, 3), make_model("har-cnn", {2, 1, 16}, 3)};
+}
+
+TEST(LayerSpecs, UseEveryKindOfLayer) {
+  std::set<std::size_t> kinds;
+  for (const ModelSpec& spec : layer_specs()) {
+    for (const Layer& layer : spec.layers) {
+      kinds.insert(layer.index());
+    }
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Layer>) << "a new kind of layer needs a model here";
 }
 
 TEST(ReferenceNetwork, GradientAgreesWithFiniteDifferencesInDouble) {

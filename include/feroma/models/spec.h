@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,20 @@ struct Linear {
 
 using Layer = std::variant<Conv2d, Conv1d, Relu, Elu, AvgPool, MaxPool, BatchNorm, LayerNorm, ChannelScale, SkipBegin,
                            SkipEnd, Flatten, Linear>;
+
+/// One of the kinds that are listed. Rules about layers name every kind, so a new one without a rule does not compile.
+template <class T, class... Kinds>
+concept OneOf = (std::same_as<T, Kinds> || ...);
+
+/// What a layer does for those who look for a certain part of a model.
+enum class LayerRole {
+  convolution,  ///< learned weights over places
+  linear,       ///< learned weights over all there is
+  factors,      ///< a learned gain and offset, each by itself
+  flatten,
+  plain,  ///< nothing that is learned
+};
+[[nodiscard]] LayerRole role_of(const Layer& layer);
 
 /// Which activation is called "the latent": the flattened features, or the input of the last linear layer.
 enum class Latent { flatten, penultimate };

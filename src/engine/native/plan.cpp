@@ -23,6 +23,9 @@ class Planner {
 
   [[nodiscard]] Plan take() {
     require(trained_, ErrorCode::unsupported, "[engine] the native engine needs a model with weights");
+    require(next_segment_ == layout_->segments.size(), ErrorCode::internal,
+            "[engine] the native engine must read all {} tensors of a model, and its layers take {}",
+            layout_->segments.size(), next_segment_);
     return std::move(plan_);
   }
 
@@ -77,8 +80,18 @@ class Planner {
   }
 
   static bool fuses_relu(StepKind kind) {
-    return kind == StepKind::convolve || kind == StepKind::pool || kind == StepKind::linear ||
-           kind == StepKind::batch_norm || kind == StepKind::scale;
+    switch (kind) {
+      case StepKind::convolve:
+      case StepKind::pool:
+      case StepKind::linear:
+      case StepKind::batch_norm:
+      case StepKind::scale: return true;
+      case StepKind::max_pool:
+      case StepKind::elu:
+      case StepKind::layer_norm:
+      case StepKind::add: return false;
+    }
+    unreachable();
   }
   [[nodiscard]] bool is_kept() const {
     return std::find(kept_.begin(), kept_.end(), plan_.tensors.size() - 1) != kept_.end();
@@ -150,6 +163,36 @@ bool Step::trained() const {
     case StepKind::pool:
     case StepKind::max_pool:
     case StepKind::elu:
+    case StepKind::add: return false;
+  }
+  unreachable();
+}
+
+bool Step::by_group() const {
+  switch (kind) {
+    case StepKind::linear:
+    case StepKind::batch_norm: return false;
+    case StepKind::convolve:
+    case StepKind::pool:
+    case StepKind::max_pool:
+    case StepKind::elu:
+    case StepKind::scale:
+    case StepKind::layer_norm:
+    case StepKind::add: return true;
+  }
+  unreachable();
+}
+
+bool Step::masked_by_next() const {
+  switch (kind) {
+    case StepKind::convolve:
+    case StepKind::pool:
+    case StepKind::linear: return rectify;
+    case StepKind::max_pool:
+    case StepKind::elu:
+    case StepKind::scale:
+    case StepKind::batch_norm:
+    case StepKind::layer_norm:
     case StepKind::add: return false;
   }
   unreachable();

@@ -44,11 +44,9 @@ struct Step {
 
   [[nodiscard]] bool trained() const;
   /// Runs group by group, so that a group's activations stay in the cache.
-  [[nodiscard]] bool by_group() const { return kind != StepKind::linear && kind != StepKind::batch_norm; }
+  [[nodiscard]] bool by_group() const;
   /// The step after it must zero the gradient where the ReLU let nothing through; other steps do so themselves.
-  [[nodiscard]] bool masked_by_next() const {
-    return rectify && (kind == StepKind::convolve || kind == StepKind::pool || kind == StepKind::linear);
-  }
+  [[nodiscard]] bool masked_by_next() const;
 };
 
 /**

@@ -103,6 +103,12 @@ class Walk {
     return at::conv2d(x, kernel, /*bias=*/take());
   }
 
+  void expect_all_taken() const {
+    require(next_ == tensors_.size(), ErrorCode::internal,
+            "[engine] the torch engine must read all {} tensors of a model, and its layers take {}", tensors_.size(),
+            next_);
+  }
+
  private:
   const at::Tensor& take() { return tensors_[next_++]; }
 
@@ -209,6 +215,7 @@ class TorchEngine final : public Engine {
         latent = x.flatten(1);
       }
     }
+    walk.expect_all_taken();
     return x.flatten(1);
   }
 
