@@ -142,6 +142,18 @@ struct PredictArguments {
   Format format = Format::text;
 };
 
+/// What was predicted for the samples that have labels: a model that adapts sees all of them, so it is asked once.
+std::vector<float> rows_of(std::span<const float> probabilities, std::span<const std::uint32_t> rows,
+                           std::size_t classes) {
+  std::vector<float> some;
+  some.reserve(rows.size() * classes);
+  for (const std::uint32_t row : rows) {
+    const auto of_row = probabilities.subspan(row * classes, classes);
+    some.insert(some.end(), of_row.begin(), of_row.end());
+  }
+  return some;
+}
+
 void predict(const PredictArguments& arguments) {
   const Assigned assigned = read_assigned(arguments.assigned);
   const VisitorData data = read_visitor_data(arguments.data);
@@ -154,12 +166,14 @@ void predict(const PredictArguments& arguments) {
   const std::unique_ptr<Engine> engine = visitor_engine(experiment, experiment.model(assigned.input, assigned.classes));
   Trainer trainer(*engine);
   const std::unique_ptr<Predictor> predictor = make_predictor(assigned.offer);
-  write_file_atomically(arguments.out, predictions_csv(assigned, *data.dataset, predictor->predict(trainer, data.all)));
+  const std::vector<float> probabilities = predictor->predict(trainer, data.all);
+  write_file_atomically(arguments.out, predictions_csv(assigned, *data.dataset, probabilities));
   std::optional<double> accuracy;
   if (data.labelled.size() > 0) {
     require(data.dataset->classes <= assigned.classes, ErrorCode::invalid_data,
             "labels must be of the model's {} classes, got {}", assigned.classes, data.dataset->classes);
-    accuracy = score(*predictor, trainer, data.labelled).accuracy();
+    const auto classes = static_cast<std::size_t>(assigned.classes);
+    accuracy = score(rows_of(probabilities, data.dataset->labelled_rows, classes), data.labelled).accuracy();
   }
   if (arguments.format == Format::json) {
     const nlohmann::ordered_json json = {{"samples", data.all.size()},

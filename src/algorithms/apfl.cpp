@@ -81,8 +81,12 @@ class Apfl final : public SharedModel {
   }
 
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
-    const bool noisy = policy == TestPolicy::native && options_.strangers == ApflStrangers::with_untrained;
-    return noisy ? mean_prediction(global(), untrained_) : SharedModel::predictor(policy, context);
+    return policy == TestPolicy::native && untrained_ ? mean_prediction(global(), untrained_)
+                                                      : SharedModel::predictor(policy, context);
+  }
+
+  [[nodiscard]] std::optional<Offer> offer(const Message&, const VisitorWish&) const override {
+    return untrained_ ? std::optional(Offer{Choice::as_offered, {global(), untrained_}, {0.5, 0.5}}) : std::nullopt;
   }
 
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {

@@ -25,6 +25,7 @@ class Atp final : public OnTop {
     require(!running_statistics || !context.model.script, ErrorCode::unsupported,
             "[atp] cannot see a batch's statistics in a TorchScript model that has running ones, got {}",
             context.model.name);
+    layout_ = context.initial->shared_layout();
     rates_.assign(segments.size(), 0.0F);
   }
 
@@ -75,11 +76,18 @@ class Atp final : public OnTop {
   }
 
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
-    const bool stays = std::all_of(rates_.begin(), rates_.end(), [](float rate) { return rate == 0; });
     std::unique_ptr<Predictor> given = OnTop::predictor(policy, context);
-    return stays || given == nullptr || given->model() == nullptr
+    return stays() || given == nullptr || given->model() == nullptr
                ? std::move(given)
                : make_entropy_predictor(given->model(), adaptation(rates_), given->sources());
+  }
+  /// The other system's models, and the rates by which the visitor adapts them.
+  [[nodiscard]] std::optional<Offer> offer(const Message& told, const VisitorWish& wish) const override {
+    std::optional<Offer> offer = OnTop::offer(told, wish);
+    if (offer && !stays()) {
+      offer->adaptation = adaptation(rates_);
+    }
+    return offer;
   }
   /// The rounds that learn rates mix nothing.
   [[nodiscard]] const RoundTrace* trace() const override { return learning_ ? nullptr : OnTop::trace(); }
@@ -110,6 +118,9 @@ class Atp final : public OnTop {
   }
 
  private:
+  [[nodiscard]] bool stays() const {
+    return std::all_of(rates_.begin(), rates_.end(), [](float rate) { return rate == 0; });
+  }
   [[nodiscard]] bool learns_rates(Round round) const { return round > scheduled_; }
   [[nodiscard]] EntropyAdaptation adaptation(Floats rates) const {
     return {std::move(rates), options_.mode, options_.batch_size};
@@ -168,11 +179,7 @@ class Atp final : public OnTop {
 
   [[nodiscard]] const Floats& checked_rates(const Message& message) const {
     const Floats& rates = message.floats("rates");
-    require(rates.size() == rates_.size(), ErrorCode::invalid_data,
-            "[atp] rates must be one for each of {} tensors, got {}", rates_.size(), rates.size());
-    for (const float rate : rates) {
-      require(std::isfinite(rate), ErrorCode::invalid_data, "[atp] a rate must be finite, got {}", rate);
-    }
+    check_rates(rates, *layout_);
     return rates;
   }
 
@@ -186,6 +193,7 @@ class Atp final : public OnTop {
 
   AtpOptions options_;
   Round scheduled_ = 0;
+  std::shared_ptr<const ParamLayout> layout_;
   Floats rates_;
   bool learning_ = false;          ///< whether the last round was one for rates
   std::set<ClientId> have_model_;  ///< who answered once the model was final

@@ -134,6 +134,13 @@ class Cola final : public OnTop {
     };
   }
 
+  [[nodiscard]] std::optional<Offer> offer(const Message&, const VisitorWish&) const override {
+    fail(ErrorCode::unsupported,
+         "[cola] test clients adapt side by side and tell one another what they learned; a client that comes alone has "
+         "nobody to adapt with, and the model that they start from is {}'s",
+         name_of(options_.start));
+  }
+
  private:
   ColaOptions options_;
   ModelSpec model_;

@@ -31,6 +31,19 @@ class Finetune final : public OnTop {
     return start == nullptr ? nullptr : make_single_model_predictor(share(tuned(*start, context)));
   }
 
+  /// A visitor with labels goes on from what it settled on, as a test client does.
+  [[nodiscard]] std::optional<Offer> settle(const Offer& offer, TestContext& context) const override {
+    std::optional<Offer> settled = OnTop::settle(offer, context);
+    if (context.few_labels == nullptr) {
+      return settled;
+    }
+    Offer result = settled ? std::move(*settled) : offer;
+    require(result.models.size() == 1, ErrorCode::invalid_data, "[finetune] must have one model to go on from, got {}",
+            result.models.size());
+    result.models.front() = share(tuned(*result.models.front(), context));
+    return result;
+  }
+
  private:
   [[nodiscard]] Parameters tuned(const Parameters& start, TestContext& context) const {
     const View& labelled = *context.few_labels;

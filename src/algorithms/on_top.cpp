@@ -34,4 +34,11 @@ ParametersPtr OnTop::assigned(TestPolicy policy, TestContext& context) const {
   return predictor ? predictor->model() : nullptr;
 }
 
+std::optional<Offer> OnTop::offer(const Message& told, const VisitorWish& wish) const {
+  if (std::optional<Offer> own = training_->offer(told, wish)) {
+    return own;
+  }
+  return Offer{Choice::as_offered, {training_->served().front().model}, {1.0}};
+}
+
 }  // namespace feroma

@@ -57,7 +57,10 @@ class EnsemblePredictor final : public Predictor {
 }  // namespace
 
 Tally score(Predictor& predictor, Trainer& trainer, const View& view) {
-  const std::vector<float> probabilities = predictor.predict(trainer, view);
+  return score(predictor.predict(trainer, view), view);
+}
+
+Tally score(std::span<const float> probabilities, const View& view) {
   const auto classes = std::max(1, static_cast<int>(probabilities.size() / std::max<std::size_t>(view.size(), 1)));
   if (view.samples->multi_label()) {
     return tally_multi_label(probabilities, classes, targets_of(view));

@@ -59,6 +59,14 @@ class EntropyPredictor final : public Predictor {
 
 }  // namespace
 
+void check_rates(std::span<const float> rates, const ParamLayout& layout) {
+  require(rates.size() == layout.segments.size(), ErrorCode::invalid_data,
+          "[test time] rates must be one for each of {} tensors, got {}", layout.segments.size(), rates.size());
+  for (const float rate : rates) {
+    require(std::isfinite(rate), ErrorCode::invalid_data, "[test time] a rate must be finite, got {}", rate);
+  }
+}
+
 std::vector<View> stream_of(const View& view, int size) {
   require(size >= 1, ErrorCode::internal, "[test time] a batch needs at least one sample, got {}", size);
   std::vector<View> pieces;

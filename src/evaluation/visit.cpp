@@ -50,7 +50,10 @@ Offer offer_to_visitor(const Algorithm& algorithm, const Message& told, const Vi
   return {Choice::as_offered, {served.front().model}, {1.0}};
 }
 
-Offer settle_as_visitor(const Algorithm& algorithm, const Offer& offer, TestContext& context) {
+namespace {
+
+/// The models, chosen where they had to be.
+Offer chosen(const Algorithm& algorithm, const Offer& offer, TestContext& context) {
   if (std::optional<Offer> own = algorithm.settle(offer, context)) {
     return std::move(*own);
   }
@@ -64,6 +67,14 @@ Offer settle_as_visitor(const Algorithm& algorithm, const Offer& offer, TestCont
     losses.push_back(tally.loss());
   }
   return {Choice::as_offered, offer.models, softmax_weights(losses, kLossTemperature), offer.sources};
+}
+
+}  // namespace
+
+Offer settle_as_visitor(const Algorithm& algorithm, const Offer& offer, TestContext& context) {
+  Offer settled = chosen(algorithm, offer, context);
+  settled.adaptation = offer.adaptation;
+  return settled;
 }
 
 }  // namespace feroma

@@ -102,7 +102,7 @@ Offer VisitorDesk::rationed(const std::string& certificate, Round round, Offer o
   std::set<ModelSource>& given = given_[certificate];
   // Where nearly all of a mixture is one client's, it is that client's model.
   constexpr double kNearlyAll = 0.9;
-  Offer rest{offer.choice, {}, std::move(offer.weights)};
+  Offer rest{offer.choice, {}, std::move(offer.weights), {}, std::move(offer.adaptation)};
   for (std::size_t i = 0; i < offer.models.size(); ++i) {
     const ModelShares& shares = offer.sources[i];
     const auto largest = std::max_element(shares.begin(), shares.end(),

@@ -13,7 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+/// Whoever knows the first version only would leave out how a model adapts.
 constexpr int kVersion = 1;
+constexpr int kVersionThatAdapts = 2;
 constexpr std::string_view kFile = "assigned.json";
 constexpr std::array<std::string_view, 3> kChoiceNames{"profile", "labels", "confidence"};
 
@@ -37,9 +39,26 @@ Choice choice_of(const std::string& name) {
   return static_cast<Choice>(found - kChoiceNames.begin());
 }
 
+Json json_of(const EntropyAdaptation& adaptation) {
+  return {{"mode", name_of(adaptation.mode)}, {"batch_size", adaptation.batch_size}, {"rates", adaptation.rates}};
+}
+
+EntropyAdaptation adaptation_of(const Json& json) {
+  const auto mode = json.at("mode").get<std::string>();
+  EntropyAdaptation adaptation{json.at("rates").get<Floats>(), AdaptMode::batch, json.at("batch_size").get<int>()};
+  for (const auto& [value, name] : enum_names(AdaptMode{})) {
+    adaptation.mode = name == mode ? value : adaptation.mode;
+  }
+  require(name_of(adaptation.mode) == mode && adaptation.batch_size >= 1, ErrorCode::invalid_data,
+          "an adaptation must have a mode (batch or online) and a batch size >= 1, got \"{}\" and {}", mode,
+          adaptation.batch_size);
+  return adaptation;
+}
+
 Assigned parse(const Json& json) {
-  require(json.at("version") == kVersion, ErrorCode::invalid_data, "version must be {}, got {}", kVersion,
-          json.at("version").dump());
+  const Json& version = json.at("version");
+  require(version == kVersion || version == kVersionThatAdapts, ErrorCode::invalid_data,
+          "version must be {} or {}, got {}", kVersion, kVersionThatAdapts, version.dump());
   Assigned assigned;
   assigned.algorithm = json.at("algorithm").get<std::string>();
   assigned.round = json.at("round").get<Round>();
@@ -56,6 +75,9 @@ Assigned parse(const Json& json) {
   const std::vector<double>& weights = assigned.offer.weights;
   require(!weights.empty() && std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0 && w <= 1; }),
           ErrorCode::invalid_data, "weights must be numbers in 0..1, got {}", json.at("weights").dump());
+  if (version == kVersionThatAdapts) {
+    assigned.offer.adaptation = adaptation_of(json.at("adaptation"));
+  }
   return assigned;
 }
 
@@ -69,19 +91,23 @@ void write_assigned(const fs::path& folder, const Assigned& assigned) {
     write_safetensors(folder / model_file(i), *assigned.offer.models[i],
                       {{"model", assigned.model}, {"algorithm", assigned.algorithm}});
   }
-  const Json json = {{"version", kVersion},
-                     {"algorithm", assigned.algorithm},
-                     {"round", assigned.round},
-                     {"model", assigned.model},
-                     {"input", {assigned.input.channels, assigned.input.height, assigned.input.width}},
-                     {"classes", assigned.classes},
-                     {"multi_label", assigned.multi_label},
-                     {"chosen_by", kChoiceNames[static_cast<std::size_t>(assigned.choice)]},
-                     {"candidates", assigned.candidates},
-                     {"bytes_down", assigned.bytes_down},
-                     {"bytes_up", assigned.bytes_up},
-                     {"weights", assigned.offer.weights},
-                     {"sources", sources_of(assigned.offer)}};
+  const auto& adaptation = assigned.offer.adaptation;
+  Json json = {{"version", adaptation ? kVersionThatAdapts : kVersion},
+               {"algorithm", assigned.algorithm},
+               {"round", assigned.round},
+               {"model", assigned.model},
+               {"input", {assigned.input.channels, assigned.input.height, assigned.input.width}},
+               {"classes", assigned.classes},
+               {"multi_label", assigned.multi_label},
+               {"chosen_by", kChoiceNames[static_cast<std::size_t>(assigned.choice)]},
+               {"candidates", assigned.candidates},
+               {"bytes_down", assigned.bytes_down},
+               {"bytes_up", assigned.bytes_up},
+               {"weights", assigned.offer.weights},
+               {"sources", sources_of(assigned.offer)}};
+  if (adaptation) {
+    json["adaptation"] = json_of(*adaptation);
+  }
   write_file_atomically(folder / kFile, json.dump(2) + "\n");
 }
 
@@ -103,6 +129,9 @@ Assigned read_assigned(const fs::path& folder) {
   const std::shared_ptr<const ParamLayout> layout = make_layout(model);
   for (std::size_t i = 0; i < assigned.offer.weights.size(); ++i) {
     assigned.offer.models.push_back(share(std::move(read_safetensors(folder / model_file(i), layout).params)));
+  }
+  if (assigned.offer.adaptation) {
+    check_rates(assigned.offer.adaptation->rates, *layout);
   }
   return assigned;
 }

@@ -4,6 +4,22 @@
 #include "feroma/runtime/workers.h"
 
 namespace feroma {
+namespace {
+
+/// What the method refuses, under the name that the run gave it.
+template <class Step>
+auto named(const std::string& label, Step step) {
+  try {
+    return step();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) {
+      throw;
+    }
+    throw Error(error.code(), fmt::format("{}: {}", label, error.what()));
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<Engine> visitor_engine(const Experiment& experiment, const ModelSpec& model) {
   use_simd(experiment.simd());
@@ -24,7 +40,7 @@ Assigned assign_from(const OpenedStore& store, const VisitorSamples& samples, co
                       trainer,     seconds,     nullptr,          disclosure};
   const Message question = store.algorithm->visitor_question();
   const Message told = store.algorithm->visitor_profile(question, context);
-  const Offer offer = offer_to_visitor(*store.algorithm, told, wish);
+  const Offer offer = named(store.label, [&] { return offer_to_visitor(*store.algorithm, told, wish); });
   Assigned assigned;
   assigned.algorithm = store.label;
   assigned.round = store.round;

@@ -7,6 +7,7 @@
 #include "feroma/privacy/ledger.h"
 #include "feroma/runtime/round_loop.h"
 #include "net/visitor.h"
+#include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
 
 namespace feroma::net::test {
@@ -58,6 +59,33 @@ TEST_F(Visiting, AServerAssignsWhatItsStoreDoes) {
     EXPECT_TRUE(got.offer.sources.empty() || got.offer.sources.front().empty()) << "whose models they are stays there";
   }
   EXPECT_EQ(coordinator->hub().traffic().visitors, 2U);
+}
+
+// A method that comes after training: the rates travel, and the visitor adapts by them.
+TEST_F(Visiting, AVisitorAdaptsAsTestClientsDo) {
+  serve(experiment("name = 'atp'\nrate_rounds = 2\nrate_learning_rate = 1.0"));
+  const OpenedStore store = open_store(todo.state, "");
+  const TestShard shard = federation->test(ClientId{3}, kFewLabels);
+  const Assigned expected = assign_from(store, {shard.data}, {}, nullptr);
+  const auto got = std::get<Assigned>(visit({shard.data}));
+  ASSERT_TRUE(expected.offer.adaptation && got.offer.adaptation);
+  EXPECT_EQ(got.offer.adaptation->rates, expected.offer.adaptation->rates);
+  EXPECT_EQ(got.bytes_down, expected.bytes_down);
+  const std::unique_ptr<Engine> engine = visitor_engine(store.experiment, store.model);
+  Trainer trainer(*engine);
+  const auto predictions = [&](const Offer& offer) { return make_predictor(offer)->predict(trainer, shard.data); };
+  EXPECT_EQ(predictions(got.offer), predictions(expected.offer));
+  Offer unadapted = got.offer;
+  unadapted.adaptation.reset();
+  EXPECT_NE(predictions(got.offer), predictions(unadapted));
+}
+
+TEST_F(Visiting, AMethodOfCommunitiesRefusesByName) {
+  serve(experiment("name = 'cola'", {"scenario.rounds=1", "scenario.drifts=1"}));
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const auto ending = std::get<Ending>(visit({shard.data}));
+  EXPECT_EQ(ending.reason, v1::UNAVAILABLE);
+  EXPECT_TRUE(ending.text.starts_with("[cola] test clients adapt side by side")) << ending.text;
 }
 
 TEST_F(Visiting, TheServerLimitsTheCandidates) {
@@ -269,6 +297,30 @@ TEST_F(Visiting, OffersAreReadWithSuspicion) {
   Parameters poison = model->clone();
   poison.values()[3] = std::numeric_limits<float>::infinity();
   refused("model.0", share(std::move(poison)));
+}
+
+TEST_F(Visiting, RatesAreReadWithSuspicion) {
+  const ParametersPtr model = share(initialise(make_model("mlp", {1, 3, 3}, 3), Rng(1)));
+  const std::size_t tensors = model->layout().segments.size();
+  const Message good = to_message(
+      {Choice::as_offered, {model}, {1.0}, {}, EntropyAdaptation{Floats(tensors, 0.1F), AdaptMode::online, 7}});
+  const Offer read = offer_from(good);
+  EXPECT_EQ(read.adaptation->rates, Floats(tensors, 0.1F));
+  EXPECT_EQ(read.adaptation->mode, AdaptMode::online);
+  EXPECT_EQ(read.adaptation->batch_size, 7);
+  const auto refused = [&](const std::string& key, const Blob& value) {
+    Message bad = good;
+    bad.values[key] = value;
+    testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(offer_from(bad)); });
+  };
+  refused("rates", Floats(tensors - 1, 0.1F));
+  refused("rates", Floats(tensors, std::numeric_limits<float>::infinity()));
+  refused("adaptation", Ints{2, 7});
+  refused("adaptation", Ints{0, 0});
+  refused("adaptation", Ints{0});
+  Message without = good;
+  without.values.erase("adaptation");
+  testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(offer_from(without)); });
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "feroma/algorithms/predictor.h"
+#include "feroma/algorithms/test_time.h"
 #include "feroma/models/message.h"
 
 namespace feroma {
@@ -26,14 +28,16 @@ struct Offer {
   std::vector<ParametersPtr> models;
   std::vector<double> weights;         ///< one per model, sum 1; empty where the client is to choose
   std::vector<ModelShares> sources{};  ///< where each model comes from; stays on the server
+  /// How the client adapts what it settled on to the samples that it predicts; absent: not at all.
+  std::optional<EntropyAdaptation> adaptation{};
 };
 
-/// What travels: models and weights, nothing of whose they are.
+/// What travels: models, weights and how to adapt them, nothing of whose they are.
 [[nodiscard]] Message to_message(const Offer& offer);
 /// Reads it back; anything else is an invalid_data error.
 [[nodiscard]] Offer offer_from(const Message& message);
 
-/// Predicts with what was offered; there is nothing left to choose.
+/// Predicts with what was offered; there is nothing left to choose. Only a single model adapts.
 [[nodiscard]] std::unique_ptr<Predictor> make_predictor(const Offer& offer);
 
 }  // namespace feroma

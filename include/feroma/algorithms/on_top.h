@@ -48,6 +48,15 @@ class OnTop : public Algorithm {
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
     return training_->predictor(policy, context);
   }
+  [[nodiscard]] Message visitor_question() const override { return training_->visitor_question(); }
+  [[nodiscard]] Message visitor_profile(const Message& question, TestContext& context) const override {
+    return training_->visitor_profile(question, context);
+  }
+  /// Never absent: a system without a rule of its own has one model for everybody.
+  [[nodiscard]] std::optional<Offer> offer(const Message& told, const VisitorWish& wish) const override;
+  [[nodiscard]] std::optional<Offer> settle(const Offer& offer, TestContext& context) const override {
+    return training_->settle(offer, context);
+  }
   [[nodiscard]] const RoundTrace* trace() const override { return training_->trace(); }
   [[nodiscard]] std::vector<ServedModel> served() const override { return training_->served(); }
   [[nodiscard]] std::optional<ProfileShape> profile_shape() const override { return training_->profile_shape(); }

@@ -3,6 +3,7 @@
 #include <compare>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "feroma/client/trainer.h"
@@ -36,6 +37,9 @@ class Predictor {
 
 /// How good the predictions for labelled data are.
 [[nodiscard]] Tally score(Predictor& predictor, Trainer& trainer, const View& view);
+
+/// How good probabilities (size x classes) for the samples of labelled data are.
+[[nodiscard]] Tally score(std::span<const float> probabilities, const View& view);
 
 /// Predicts with one model.
 [[nodiscard]] std::unique_ptr<Predictor> make_single_model_predictor(ParametersPtr model, ModelShares sources = {});

@@ -27,6 +27,9 @@ struct EntropyAdaptation {
   int batch_size = 64;
 };
 
+/// Rates from elsewhere must be finite, one for each segment of the layout; anything else is an invalid_data error.
+void check_rates(std::span<const float> rates, const ParamLayout& layout);
+
 /// Where a step against the rates leads from `model`: the gradient of the mean prediction entropy in eval mode, and for
 /// running statistics the way from the batch's own to them. Labels of the batch are not read.
 [[nodiscard]] std::vector<float> entropy_direction(Trainer& trainer, const Parameters& model, const Batch& batch);
