@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "data/column_questions.h"
 #include "data/readers.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
@@ -207,6 +208,10 @@ Dataset read_own_dataset(const fs::path& folder, const LoadOptions& options) {
   }
   dataset.name = own.name.empty() ? default_name(folder) : own.name;
   check_classes(dataset, own, folder, options.role);
+  if (options.role != FolderRole::visitor && own.kind != OwnKind::pictures && !tells_classes(own)) {
+    ask_about_target(dataset, own.kind == OwnKind::csv ? "label_column " + own.label_column : "labels " + own.labels,
+                     folder.string());
+  }
   if (options.role != FolderRole::scenario) {
     warn_of_large_inputs(dataset.train, folder);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "data/column_questions.h"
 #include "data/own_dataset.h"
 #include "data/sample_arrays.h"
 #include "feroma/core/error.h"
@@ -114,6 +115,7 @@ std::vector<std::size_t> input_columns(const CsvTable& table, const OwnDatasetOp
     }
   }
   require(!columns.empty(), ErrorCode::invalid_data, "[csv] {}: must have columns of numbers, got none", table.name());
+  ask_about_inputs(table, columns);
   return columns;
 }
 

@@ -83,6 +83,65 @@ TEST_F(OwnDataset, ATableOfNumbersWithDomainsAndOwners) {
   EXPECT_NE(dataset->train.owners.front(), dataset->test.owners.front());
 }
 
+TEST_F(OwnDataset, TimesAmongTheInputsAreAQuestion) {
+  const std::string answer = "dataset.input_columns must name the columns that models learn from";
+  const auto table = [&](const std::string& first, const std::string& second) {
+    put("all.csv", "when,x,y\n" + first + ",1,0\n" + second + ",2,1\n" + first + ",3,0\n" + second + ",4,1\n");
+  };
+  describe("kind = \"csv\"\nfile = \"all.csv\"\nlabel_column = \"y\"\n");
+  for (const std::string time : {"2013-03-01", "2016-04-01 00:00:07", "1.3.2013", "2013-03-01T10:00:00Z", "10:30"}) {
+    table(time, time);
+    refuses(ErrorCode::invalid_data, "all.csv: column \"when\" holds times (\"" + time + "\"); " + answer);
+  }
+  for (const auto& [first, second, unit] :
+       std::vector<std::array<std::string, 3>>{{"1362096000", "1362099600", "seconds"},
+                                               {"1362096000000", "1362099600000", "milliseconds"},
+                                               {"1.3620960e18", "1362099600000000000", "nanoseconds"}}) {
+    table(first, second);
+    refuses(ErrorCode::invalid_data,
+            "column \"when\" looks like times (Unix " + unit + ", \"" + first + "\"); " + answer);
+  }
+  table("north", "south");
+  refuses(ErrorCode::invalid_data, "all.csv:2: column \"when\" must be a finite number, got \"north\"; " + answer);
+  for (const auto& [first, second] :
+       std::vector<std::pair<std::string, std::string>>{{"2013", "2014"}, {"-1.5", "2e9"}, {"600000000", "7"}}) {
+    table(first, second);
+    EXPECT_EQ(load()->train.shape.width, 2) << first;
+  }
+  describe("kind = \"csv\"\nfile = \"all.csv\"\nlabel_column = \"y\"\ninput_columns = \"when, x\"\n");
+  table("1362096000", "1362099600");
+  EXPECT_EQ(load()->train.shape.width, 2) << "whoever names it wants it";
+}
+
+TEST_F(OwnDataset, AQuantityIsNoClass) {
+  const std::string start = "kind = \"csv\"\nfile = \"all.csv\"\nlabel_column = \"y\"\n";
+  const auto table = [&](int rows, int values, const std::string& tail) {
+    std::string text = "x,y\n";
+    for (int i = 0; i < rows; ++i) {
+      text += std::to_string(i % 3) + "," + std::to_string(i % values) + tail + "\n";
+    }
+    put("all.csv", text);
+    describe(start);
+  };
+  table(600, 300, "");
+  refuses(ErrorCode::invalid_data,
+          "label_column y has 300 different values, 300 of them with fewer than 10 samples: if it "
+          "is a quantity, make a few classes of it; if these are classes, dataset.classes (for "
+          "labels from 0 on) or dataset.class_names must say so");
+  describe(start + "classes = 300\n");
+  EXPECT_EQ(load()->classes, 300) << "whoever says so is believed";
+  table(100, 30, ".5");
+  refuses(ErrorCode::invalid_data, "label_column y has 30 different values");
+  table(3000, 120, ".5");
+  refuses(ErrorCode::invalid_data, "label_column y has 120 different values, 0 of them with fewer than 10 samples");
+  table(3000, 120, "");
+  EXPECT_EQ(load()->classes, 120) << "each of them is there often enough";
+  table(100, 30, "");
+  EXPECT_EQ(load()->classes, 30) << "few whole numbers may be classes";
+  table(600, 300, " rue de la Paix");
+  EXPECT_EQ(load()->classes, 300) << "and so may words";
+}
+
 TEST_F(OwnDataset, ATableOfPictures) {
   describe(
       "kind = \"csv\"\nfile = \"all.csv\"\nlabel_column = \"ill, old\"\npicture_column = \"path\"\nchannels = 1\n"
