@@ -15,6 +15,7 @@
 #include "feroma/core/options.h"
 #include "feroma/partition/scenario.h"
 #include "feroma/runtime/experiment.h"
+#include "feroma/runtime/fitted_run.h"
 
 namespace feroma::cli {
 namespace {
@@ -67,7 +68,8 @@ std::string table(std::string_view name) {
   std::string text = fmt::format("[{}]\n", name);
   for (const Field& field : fields_of(options)) {
     const SettingValue value = field.value();
-    text += line((is_nothing(value) ? "# " : "") + field.name, to_string(value), comment(field));
+    const bool is_left = is_nothing(value) || follows_others(fmt::format("{}.{}", name, field.name));
+    text += line((is_left ? "# " : "") + field.name, to_string(value), comment(field));
   }
   return text;
 }
@@ -87,7 +89,9 @@ std::string algorithm_table(std::string_view name) {
 
 std::string scenario_file(const std::string& file_name) {
   std::string text = fmt::format("# A federation to start from. Run it with: feroma run {}\n", file_name);
-  text += "# Lines that begin with \"# key =\" show defaults that are usually left alone.\n\n";
+  text +=
+      "# Lines that begin with \"# key =\" show defaults that are usually left alone, or that follow the other keys\n# "
+      "and the data.\n\n";
   text += table<ScenarioOptions>("scenario") + "\n";
   text += "# Who is there when; without these, everybody always is.\n";
   text += table<MembershipOptions>("membership") + "\n";

@@ -36,18 +36,22 @@ struct RunArguments {
 
 void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, Format format) {
   if (format == Format::json) {
-    const nlohmann::ordered_json json{{"clients", e.clients},
-                                      {"rounds", e.rounds},
-                                      {"extra_rounds", e.extra_rounds},
-                                      {"distributions", e.distributions},
-                                      {"realised_changes", e.realised_changes},
-                                      {"samples_per_client_round", e.samples_per_client_round},
-                                      {"steps", e.steps},
-                                      {"parameters", e.parameters},
-                                      {"memory_bytes", e.memory_bytes},
-                                      {"algorithms", algorithms},
-                                      {"threads", threads},
-                                      {"seconds", e.seconds}};
+    nlohmann::ordered_json json{{"clients", e.clients},
+                                {"rounds", e.rounds},
+                                {"extra_rounds", e.extra_rounds},
+                                {"distributions", e.distributions},
+                                {"realised_changes", e.realised_changes},
+                                {"samples_per_client_round", e.samples_per_client_round},
+                                {"steps", e.steps},
+                                {"parameters", e.parameters},
+                                {"memory_bytes", e.memory_bytes},
+                                {"algorithms", algorithms},
+                                {"threads", threads},
+                                {"seconds", e.seconds}};
+    json["adapted"] = nlohmann::ordered_json::array();
+    for (const AdaptedDefault& one : e.adapted) {
+      json["adapted"].push_back(one.text());
+    }
     fmt::print("{}\n", json.dump(2));
     return;
   }
@@ -108,7 +112,7 @@ void run(const RunArguments& arguments) {
   }
   progress.clear();
   if (arguments.format == Format::json) {
-    fmt::print("{}\n", summary_json({scenario_of(experiment.resolved()), results}));
+    fmt::print("{}\n", summary_json({scenario_of(load_settings(options.out / "config.toml")), results}));
   } else {
     fmt::print("{}\nreport: {}\n", results_table(results), (options.out / "report.html").string());
   }

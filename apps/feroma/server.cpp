@@ -144,6 +144,9 @@ void serve(ServerArguments arguments) {
     print_check(lines, arguments.format);
     return;
   }
+  for (const AdaptedDefault& one : plan.experiment.all_adapted()) {
+    log::info("{}", one.text());
+  }
   plan.round_finished = print_round;
   // Models come and go by the hundred: what is freed is to be the system's again, not one thread's store.
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -75,6 +75,11 @@ int encoder_width(const FeromaOptions& options, const ModelSpec& model) {
   return options.encoder == "input_moments" ? model.input.size() : latent_size(model, options.latent);
 }
 
+int widest_profile(const FeromaOptions& options, const ModelSpec& model) {
+  const int width = encoder_width(options, model);
+  return options.projection == Projection::orthonormal ? width : std::min(width, kPcaPoints);
+}
+
 ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model) {
   const int projected = options.dimensions == 0 ? model.classes : options.dimensions;
   return {options.full_marginal ? encoder_width(options, model) : projected, projected, model.classes,

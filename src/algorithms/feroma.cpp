@@ -1,7 +1,6 @@
 #include "feroma/algorithms/feroma.h"
 
 #include <algorithm>
-#include <climits>
 #include <utility>
 
 #include "algorithms/feroma_client.h"
@@ -15,9 +14,8 @@
 namespace feroma {
 namespace {
 
-// The reference implementation stretches the largest latent by 2 % and fits its PCA to 200 points.
+// The reference implementation stretches the largest latent by 2 %.
 constexpr double kCubeMargin = 1.02;
-constexpr int kPcaPoints = 200;
 // warmup_auto: the gain over two rounds (in points) that keeps the warm-up going.
 constexpr double kWarmupGain = 1.0;
 // The share of the server's momentum that acts in the warm-up, while models still change their direction.
@@ -42,8 +40,7 @@ class Feroma final : public Algorithm {
     parallel_ = context.parallel;
     state_.global = context.initial;
     plan_.shape = feroma::profile_shape(plan_.options, plan_.model);
-    const int widest = std::min(encoder_width(plan_.options, plan_.model),
-                                plan_.options.projection == Projection::orthonormal ? INT_MAX : kPcaPoints);
+    const int widest = widest_profile(plan_.options, plan_.model);
     require(plan_.shape.conditional <= widest, ErrorCode::invalid_config,
             "profile.dimensions must be <= {} for this model and projection, got {}", widest, plan_.shape.conditional);
     if (plan_.options.encoder != "warmup" && plan_.options.encoder != "input_moments") {

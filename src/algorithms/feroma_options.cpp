@@ -2,6 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "feroma/algorithms/extractor.h"
+#include "feroma/algorithms/registry.h"
+
 namespace feroma {
 
 FeromaOptions feroma_preset(std::string_view preset) {
@@ -107,6 +112,22 @@ void FeromaOptions::check(const FeromaOptions& preset, Problems& problems, const
   const bool masks = missing_class == MissingClass::mask;
   if (!masks && (metric == Metric::reliable || assign_metric == Metric::reliable)) {
     problems.add("{}.profile.missing_class must be mask for the reliable metric, got minus_one", where);
+  }
+}
+
+void FeromaOptions::adapt(const RunFacts& facts, Defaults& defaults, const std::string& where) {
+  // With a model of its own as encoder it need not warm up at all.
+  const int least = encoder == "warmup" ? 1 : 0;
+  if (warmup_rounds >= facts.rounds && facts.rounds > least) {
+    defaults.adapt(where + ".warmup_rounds", warmup_rounds, std::max(facts.rounds / 2, least),
+                   fmt::format("there are {} rounds", facts.rounds));
+  }
+  if (facts.model != nullptr) {
+    const int widest = widest_profile(*this, *facts.model);
+    if (profile_shape(*this, *facts.model).conditional > widest) {
+      defaults.adapt(where + ".profile.dimensions", dimensions, widest,
+                     fmt::format("latents of {} have {} coordinates", facts.model->name, widest));
+    }
   }
 }
 

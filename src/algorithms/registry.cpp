@@ -79,6 +79,17 @@ std::vector<AlgorithmEntry>& algorithm_table() {
 
 }  // namespace
 
+AlgorithmPlan adapted(const AlgorithmPlan& plan, const RunFacts& facts, Defaults& defaults) {
+  if (!plan.adapt) {
+    return plan;
+  }
+  AlgorithmPlan next = plan.adapt(facts, defaults);
+  next.name = plan.name;
+  next.preset = plan.preset;
+  next.label = plan.label;
+  return next;
+}
+
 const std::vector<AlgorithmEntry>& known_algorithms() { return algorithm_table(); }
 
 void register_algorithm(AlgorithmEntry entry) {

@@ -76,11 +76,9 @@ SampleRows pick_rows(const SampleRows& rows, const std::vector<std::uint32_t>& p
 
 SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
   if (changes_pictures(options.shift)) {
-    require(stored.height == stored.width, ErrorCode::unsupported,
-            "[federation] shift {} needs square pictures, got {}x{}", name_of(options.shift), stored.height,
-            stored.width);
-    require(stored.channels == 1 || stored.channels == 3, ErrorCode::unsupported,
-            "[federation] shift {} needs 1 or 3 channels, got {}", name_of(options.shift), stored.channels);
+    require(can_be_turned(stored), ErrorCode::unsupported,
+            "scenario.shift {} needs square pictures of 1 or 3 channels, got {}x{}x{}", name_of(options.shift),
+            stored.channels, stored.height, stored.width);
     stored.channels = 3;
   }
   return stored;

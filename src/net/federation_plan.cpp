@@ -3,6 +3,7 @@
 #include "feroma/data/catalog.h"
 #include "feroma/drift/federation.h"
 #include "feroma/net/server.h"
+#include "feroma/runtime/fitted_run.h"
 
 namespace feroma {
 namespace {
@@ -13,6 +14,13 @@ constexpr std::string_view kServerPrefix = "server.";
 SampleShape shape_of(const std::string& text) {
   const bool is_row = text.find_first_not_of("0123456789") == std::string::npos;
   return detail::parse_shape(is_row ? "1x1x" + text : text, "server.input");
+}
+
+/// Samples of a known dataset; where they cannot be turned, only somebody who wrote so could want them to be.
+SampleShape seen_by_clients(const Experiment& experiment) {
+  const SampleShape stored = find_dataset(experiment.scenario.dataset).shape;
+  return experiment.given.contains("scenario.shift") || can_be_turned(stored) ? seen_shape(stored, experiment.scenario)
+                                                                              : stored;
 }
 
 /// Real clients come, go and lie by themselves: a schedule for it would be read and never kept.
@@ -62,10 +70,10 @@ FederationPlan read_federation_plan(const Settings& settings) {
   const bool described = !plan.server.input.empty() && plan.server.classes > 0;
   require(described || !is_own_dataset(dataset), ErrorCode::invalid_config,
           "server.input and server.classes must say what clients' samples are like");
-  plan.input = plan.server.input.empty() ? seen_shape(find_dataset(dataset).shape, plan.experiment.scenario)
-                                         : shape_of(plan.server.input);
+  plan.input = plan.server.input.empty() ? seen_by_clients(plan.experiment) : shape_of(plan.server.input);
   plan.classes = plan.server.classes > 0 ? plan.server.classes : find_dataset(dataset).classes;
   plan.multi_label = plan.server.multi_label || (!is_own_dataset(dataset) && find_dataset(dataset).multi_label);
+  plan.experiment = fit_to_samples(std::move(plan.experiment), plan.input, plan.classes);
   return plan;
 }
 

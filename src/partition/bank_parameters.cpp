@@ -70,6 +70,17 @@ bool has_fresh_permutations(const ScenarioOptions& options, int classes) {
          bank_parameters(options, classes).swapped_classes > kMaxListedClasses;
 }
 
+bool has_class_sets(const ScenarioOptions& options) {
+  return options.shift == Shift::label_prior || (options.shift == Shift::concept_feature && !options.strict);
+}
+
+std::optional<std::int64_t> most_class_sets(const ScenarioOptions& options, int classes) {
+  const bool distinct = options.shift == Shift::concept_feature || options.generator == Generator::clean;
+  return has_class_sets(options) && distinct
+             ? std::optional(class_sets(classes, bank_parameters(options, classes).classes_per_entry))
+             : std::nullopt;
+}
+
 std::int64_t class_sets(int classes, int chosen) {
   constexpr std::int64_t kEnough = 1'000'000'000;
   std::int64_t count = 1;

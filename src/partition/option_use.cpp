@@ -39,13 +39,16 @@ class Uses {
 };
 
 void check_shift_in_mode(const ScenarioOptions& options, Problems& problems) {
-  if (options.drift_mode != DriftMode::fixed && !is_single(options.shift) && options.shift != Shift::natural) {
+  if (options.drift_mode != DriftMode::fixed && !may_drift(options.shift)) {
     problems.add("scenario.drift_mode must be \"static\" because shift \"{}\" does not change over time, got \"{}\"",
                  name_of(options.shift), name_of(options.drift_mode));
   }
   if (!has_stages(options.drift_mode) && options.drifts != 1) {
-    problems.add("scenario.drifts must be 1 because drift_mode \"{}\" has a single stage, got {}",
-                 name_of(options.drift_mode), options.drifts);
+    problems.add("scenario.drifts must be 1 because {}, got {}",
+                 may_drift(options.shift)
+                     ? fmt::format("drift_mode \"{}\" has a single stage", name_of(options.drift_mode))
+                     : fmt::format("shift \"{}\" does not change over time", name_of(options.shift)),
+                 options.drifts);
   }
 }
 

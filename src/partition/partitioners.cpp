@@ -137,8 +137,10 @@ SplitLists dirichlet_lists(const Dataset& dataset, std::size_t clients, double a
     }
   }
   fail(ErrorCode::invalid_config,
-       "scenario.alpha must be large enough that all of {} clients get {} training samples and a test sample, got {}",
-       clients, kDirichletMinimum, alpha);
+       "scenario.clients must be so few, or scenario.alpha so large, that all get {} training samples and a test "
+       "sample, "
+       "got {} and {}",
+       kDirichletMinimum, clients, alpha);
 }
 
 SplitLists pathological_lists(const Dataset& dataset, std::size_t clients, int classes_per_client, const Rng& rng) {
@@ -163,6 +165,8 @@ SplitLists shard_lists(const Dataset& dataset, std::size_t clients, int shards_p
   return {shards(dataset.train, dataset.classes, clients, dealt, rng.derive("train_pool")),
           shards(dataset.test, dataset.classes, clients, dealt, rng.derive("test_pool"))};
 }
+
+std::size_t owner_count(const Samples& samples) { return distinct_owners(samples).size(); }
 
 bool same_owners(const Dataset& dataset) {
   const std::vector<std::int32_t> train = distinct_owners(dataset.train);

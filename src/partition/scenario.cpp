@@ -21,10 +21,6 @@ constexpr int kMaxRounds = 1'000'000;
 /// A client costs some bytes for its sequence of distributions, whether or not it ever takes part.
 constexpr int kMaxClients = 1'000'000;
 
-bool has_class_sets(const ScenarioOptions& options) {
-  return options.shift == Shift::label_prior || (options.shift == Shift::concept_feature && !options.strict);
-}
-
 void check_class_sets(const ScenarioOptions& options, const BankParameters& parameters, int classes,
                       Problems& problems) {
   if (parameters.classes_per_entry > classes) {
@@ -36,10 +32,9 @@ void check_class_sets(const ScenarioOptions& options, const BankParameters& para
     problems.add("scenario.bank must be <= {}, got {}", kMaxBank, parameters.entries);
     return;
   }
-  const bool distinct = options.shift == Shift::concept_feature || options.generator == Generator::clean;
-  const std::int64_t sets = class_sets(classes, parameters.classes_per_entry);
-  if (distinct && parameters.entries > sets) {
-    problems.add("scenario.bank must be <= {}, the number of different sets of {} out of {} classes, got {}", sets,
+  const std::optional<std::int64_t> sets = most_class_sets(options, classes);
+  if (sets && parameters.entries > *sets) {
+    problems.add("scenario.bank must be <= {}, the number of different sets of {} out of {} classes, got {}", *sets,
                  parameters.classes_per_entry, classes, parameters.entries);
   }
 }

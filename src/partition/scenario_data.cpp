@@ -41,18 +41,21 @@ int wanted_factors(const ScenarioOptions& options, int present) {
 
 }  // namespace
 
-std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems,
-                                                  SharedDatasets* shared) {
-  const std::shared_ptr<const Dataset> dataset =
-      shared == nullptr ? read_scenario_files(options) : shared->get(options);
-  check_use(options, *dataset, problems);
-  const int present = domain_factors(*dataset);
+std::shared_ptr<const Dataset> scenario_data(std::shared_ptr<const Dataset> files, const ScenarioOptions& options,
+                                             Problems& problems) {
+  check_use(options, *files, problems);
+  const int present = domain_factors(*files);
   if (options.shift != Shift::natural || present < 2 || wanted_factors(options, present) == present) {
-    return dataset;
+    return files;
   }
-  auto merged = std::make_shared<Dataset>(*dataset);
+  auto merged = std::make_shared<Dataset>(*files);
   keep_domain_factors_(*merged, wanted_factors(options, present));
   return merged;
+}
+
+std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems,
+                                                  SharedDatasets* shared) {
+  return scenario_data(shared == nullptr ? read_scenario_files(options) : shared->get(options), options, problems);
 }
 
 }  // namespace feroma

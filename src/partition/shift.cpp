@@ -45,10 +45,16 @@ bool is_single(Shift shift) {
          shift == Shift::concept_feature;
 }
 
+bool may_drift(Shift shift) { return is_single(shift) || shift == Shift::natural; }
+
 bool is_one_distribution(Shift shift) { return shift == Shift::iid || shift == Shift::quantity; }
 
 bool changes_pictures(Shift shift) {
   return appearance_of(shift) == Shift::covariate || appearance_of(shift) == Shift::concept_feature;
+}
+
+bool can_be_turned(SampleShape shape) {
+  return shape.height == shape.width && (shape.channels == 1 || shape.channels == 3);
 }
 
 bool reads_labels(Shift shift) {

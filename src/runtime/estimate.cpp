@@ -6,6 +6,7 @@
 #include <numeric>
 #include <thread>
 
+#include "feroma/runtime/fitted_run.h"
 #include "feroma/runtime/run.h"
 #include "feroma/runtime/workers.h"
 
@@ -76,16 +77,18 @@ std::vector<std::int64_t> clients_per_round(const Experiment& experiment) {
 
 }  // namespace
 
-RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets, StepTimes* known) {
-  use_simd(experiment.simd());
+RunEstimate estimate_run(const Experiment& given, int threads, SharedDatasets* datasets, StepTimes* known) {
+  use_simd(given.simd());
+  const FittedRun fitted = fit_to_data(given, datasets);
+  const Experiment& experiment = fitted.experiment;
   const ScenarioOptions& scenario = experiment.scenario;
-  const std::unique_ptr<Federation> made = make_federation(experiment, datasets);
-  const Federation& federation = *made;
+  const Federation& federation = *fitted.federation;
   const ModelSpec model = experiment.model(federation.shape(), federation.classes());
   const std::vector<AlgorithmCheck> checks = check_algorithms(experiment, model, federation.multi_label());
   const ClientShard shard = federation.shard(ClientId{0}, 1);
 
   RunEstimate estimate;
+  estimate.adapted = experiment.all_adapted();
   estimate.clients = scenario.clients;
   estimate.rounds = scenario.rounds;
   estimate.distributions = federation.schedule().bank.size();

@@ -6,6 +6,7 @@
 #include "feroma/core/config_identity.h"
 #include "feroma/core/label.h"
 #include "feroma/data/catalog.h"
+#include "feroma/partition/scenario_defaults.h"
 
 namespace feroma {
 namespace {
@@ -25,11 +26,25 @@ void make_labels_unique(std::vector<AlgorithmPlan>& plans) {
 }
 
 /// A method that warms up for the whole run never does what its name says.
-void check_warmup(const AlgorithmPlan& plan, std::size_t index, int rounds, Problems& problems) {
+void check_warmup(const AlgorithmPlan& plan, std::size_t index, int rounds, const Defaults& defaults,
+                  Problems& problems) {
   const auto found = plan.settings.find("warmup_rounds");
-  if (found != plan.settings.end() && std::get<std::int64_t>(found->second.value) >= rounds) {
-    problems.add("algorithm.{}.warmup_rounds must be < scenario.rounds ({}), got {}", index, rounds,
-                 to_string(found->second.value));
+  if (found == plan.settings.end() || std::get<std::int64_t>(found->second.value) < rounds) {
+    return;
+  }
+  const std::string key = fmt::format("algorithm.{}.warmup_rounds", index);
+  if (defaults.free(key)) {
+    problems.add("scenario.rounds must be > 1 for {}, which warms up first, got {}", plan.label, rounds);
+  } else {
+    problems.add("{} must be < scenario.rounds ({}), got {}", key, rounds, to_string(found->second.value));
+  }
+}
+
+/// Only what was written can be wrong, so what was not follows it.
+void follow_what_was_written_(Experiment& experiment, Defaults& defaults) {
+  follow_each_other_(experiment.scenario, defaults);
+  for (AlgorithmPlan& plan : experiment.algorithms) {
+    plan = adapted(plan, {experiment.scenario.rounds}, defaults);
   }
 }
 
@@ -107,6 +122,12 @@ Experiment changed_to(const Experiment& wanted, const Settings& resolved, const 
 }
 
 }  // namespace
+
+std::vector<AdaptedDefault> Experiment::all_adapted() const {
+  std::vector<AdaptedDefault> all = adapted;
+  all.insert(all.end(), fitted.begin(), fitted.end());
+  return all;
+}
 
 EngineKind Experiment::engine() const {
   switch (training.engine) {
@@ -203,10 +224,12 @@ Experiment read_experiment(const Settings& settings) {
     experiment.algorithms.push_back(plan_algorithm(reader, fmt::format("algorithm.{}", i), problems));
   }
   reader.reject_unknown();
+  Defaults defaults(settings);
+  follow_what_was_written_(experiment, defaults);
   make_labels_unique(experiment.algorithms);
   for (std::size_t i = 0; i < experiment.algorithms.size(); ++i) {
     check_label(experiment.algorithms[i], problems);
-    check_warmup(experiment.algorithms[i], i, experiment.scenario.rounds, problems);
+    check_warmup(experiment.algorithms[i], i, experiment.scenario.rounds, defaults, problems);
   }
   experiment.membership.check(experiment.scenario.clients, experiment.scenario.rounds, problems);
   experiment.attack.check(experiment.scenario.clients - experiment.membership.test_only, experiment.scenario.rounds,
@@ -219,6 +242,7 @@ Experiment read_experiment(const Settings& settings) {
   problems.locate(settings);
   problems.raise();
   experiment.given = settings;
+  experiment.adapted = defaults.adapted();
   return experiment;
 }
 

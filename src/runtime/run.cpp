@@ -6,11 +6,11 @@
 
 #include "feroma/core/config_identity.h"
 #include "feroma/core/log.h"
-#include "feroma/partition/scenario_data.h"
 #include "feroma/privacy/notice.h"
 #include "feroma/report/html.h"
 #include "feroma/report/run_writer.h"
 #include "feroma/report/summary.h"
+#include "feroma/runtime/fitted_run.h"
 #include "feroma/runtime/round_loop.h"
 #include "feroma/runtime/round_record.h"
 #include "feroma/runtime/server_context.h"
@@ -32,20 +32,20 @@ std::optional<Settings> config_to_resume(const RunOptions& options) {
 /// Runs the algorithms one after the other and commits after every round.
 class Run {
  public:
-  Run(const Experiment& experiment, const RunOptions& options, const std::atomic<bool>& stop)
-      : experiment_(experiment),
+  Run(FittedRun fitted, const RunOptions& options, const std::atomic<bool>& stop)
+      : experiment_(std::move(fitted.experiment)),
         options_(options),
         stop_(stop),
-        federation_(make_federation(experiment, options.datasets)),
-        model_(experiment.model(federation_->shape(), federation_->classes())),
-        rng_(static_cast<std::uint64_t>(experiment.scenario.seed)),
+        federation_(std::move(fitted.federation)),
+        model_(experiment_.model(federation_->shape(), federation_->classes())),
+        rng_(static_cast<std::uint64_t>(experiment_.scenario.seed)),
         initial_(share(initialise(model_, rng_.derive("init")))),
-        membership_(experiment.membership, experiment.scenario.clients, experiment.scenario.rounds,
+        membership_(experiment_.membership, experiment_.scenario.clients, experiment_.scenario.rounds,
                     rng_.derive("scenario")),
-        checks_(options.keep_not_applicable ? check_each_algorithm(experiment, model_, federation_->multi_label())
-                                            : check_algorithms(experiment, model_, federation_->multi_label())),
-        workers_(options.threads, engine_factory(experiment.engine(), model_)),
-        directory_(options.out, options.existing, experiment, options.threads),
+        checks_(options.keep_not_applicable ? check_each_algorithm(experiment_, model_, federation_->multi_label())
+                                            : check_algorithms(experiment_, model_, federation_->multi_label())),
+        workers_(options.threads, engine_factory(experiment_.engine(), model_)),
+        directory_(options.out, options.existing, experiment_, options.threads),
         commit_path_(checkpoint_path(directory_.path(), "run")) {}
 
   std::vector<ResultRecord> operator()() {
@@ -178,7 +178,7 @@ class Run {
     return result;
   }
 
-  const Experiment& experiment_;
+  const Experiment experiment_;
   const RunOptions& options_;
   const std::atomic<bool>& stop_;
   std::unique_ptr<Federation> federation_;
@@ -193,16 +193,23 @@ class Run {
   fs::path commit_path_;
 };
 
+/// What an algorithm says of its own key, with the place where it was written and the algorithm's name.
+Error placed(const Error& error, const Experiment& experiment, std::size_t algorithm) {
+  const AlgorithmPlan& plan = experiment.algorithms[algorithm];
+  const std::string message = error.what();
+  if (!plan.settings.contains(message.substr(0, message.find(' ')))) {
+    return error;
+  }
+  Problems problems;
+  problems.add("algorithm.{}.{} ({})", algorithm, message, plan.label);
+  problems.locate(experiment.given);
+  return {error.code(), problems.messages().front()};
+}
+
 }  // namespace
 
 std::unique_ptr<Federation> make_federation(const Experiment& experiment, SharedDatasets* datasets) {
-  Problems problems;
-  const auto dataset = load_scenario_data(experiment.scenario, problems, datasets);
-  experiment.scenario.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
-  problems.locate(experiment.given);
-  problems.raise();
-  return std::make_unique<Federation>(dataset, experiment.scenario,
-                                      experiment.training.standardise ? Inputs::standardised : Inputs::as_stored);
+  return fit_to_data(experiment, datasets).federation;
 }
 
 std::vector<AlgorithmCheck> check_each_algorithm(const Experiment& experiment, const ModelSpec& model,
@@ -210,7 +217,8 @@ std::vector<AlgorithmCheck> check_each_algorithm(const Experiment& experiment, c
   const Rng rng(0);
   const ParametersPtr initial = share(initialise(model, rng));
   std::vector<AlgorithmCheck> checks;
-  for (const AlgorithmPlan& plan : experiment.algorithms) {
+  for (std::size_t i = 0; i < experiment.algorithms.size(); ++i) {
+    const AlgorithmPlan& plan = experiment.algorithms[i];
     AlgorithmCheck& check = checks.emplace_back();
     try {
       const std::unique_ptr<Algorithm> algorithm = plan.make();
@@ -220,7 +228,7 @@ std::vector<AlgorithmCheck> check_each_algorithm(const Experiment& experiment, c
       check.extra_rounds = algorithm->extra_rounds();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) {
-        throw;
+        throw placed(error, experiment, i);
       }
       check.not_applicable = error.what();
     }
@@ -244,8 +252,13 @@ std::vector<ResultRecord> run_experiment(const Experiment& experiment, const Run
   if (simd_target() != experiment.simd()) {
     use_simd(experiment.simd());
   }
+  check_place(options.out, options.existing);
   const std::optional<Settings> begun = config_to_resume(options);
-  return Run(begun ? as_begun(experiment, *begun) : experiment, options, stop)();
+  FittedRun fitted = fit_to_data(begun ? as_begun(experiment, *begun) : experiment, options.datasets);
+  for (const AdaptedDefault& one : fitted.experiment.all_adapted()) {
+    log::info("{}", one.text());
+  }
+  return Run(std::move(fitted), options, stop)();
 }
 
 std::vector<ResultRecord> run_config(const std::filesystem::path& file, const RunOptions& options) {

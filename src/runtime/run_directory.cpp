@@ -40,15 +40,32 @@ std::string now_utc() {
 
 Json describe(const Experiment& experiment, int threads) {
   const BuildInfo build = build_info();
-  return {{"schema", kManifestSchema},
-          {"version", build.version},
-          {"commit", build.commit},
-          {"compiler", build.compiler},
-          {"cpu_features", cpu_features()},
-          {"simd", name_of(experiment.simd())},
-          {"engine", kEngineNames[static_cast<std::size_t>(experiment.engine())]},
-          {"threads", threads},
-          {"seeds", {experiment.scenario.seed}}};
+  Json fitted = Json::object();
+  for (const AdaptedDefault& one : experiment.fitted) {
+    fitted.emplace(one.key, to_string(one.was));
+  }
+  Json manifest = {{"schema", kManifestSchema},
+                   {"version", build.version},
+                   {"commit", build.commit},
+                   {"compiler", build.compiler},
+                   {"cpu_features", cpu_features()},
+                   {"simd", name_of(experiment.simd())},
+                   {"engine", kEngineNames[static_cast<std::size_t>(experiment.engine())]},
+                   {"threads", threads},
+                   {"seeds", {experiment.scenario.seed}}};
+  if (!fitted.empty()) {
+    manifest["fitted"] = fitted;
+  }
+  return manifest;
+}
+
+/// What the config has in the place of defaults that could not work, as comments.
+std::string notes_of(const Experiment& experiment) {
+  std::string text;
+  for (const AdaptedDefault& one : experiment.all_adapted()) {
+    text += fmt::format("# {}\n", one.text());
+  }
+  return text.empty() ? "" : "# Nobody wrote these keys, and their defaults gave way:\n" + text + "\n";
 }
 
 /// A manifest as it lies there; anything but an object is damage.
@@ -135,6 +152,35 @@ void check_run_folder(const fs::path& folder) {
   }
 }
 
+void check_place(const fs::path& folder, Existing existing) {
+  check_run_folder(folder);
+  const bool is_run = holds_a_run(folder);
+  require(!is_run || existing != Existing::refuse, ErrorCode::invalid_config,
+          "--out {}: a run is already there; use --resume to go on with it or --overwrite to replace it",
+          folder.string());
+  require(is_run || existing != Existing::resume, ErrorCode::invalid_config, "--resume {}: there is no run to resume",
+          folder.string());
+  // A run that is refused later leaves no folder behind.
+  fs::path there = fs::absolute(folder).lexically_normal();
+  while (!fs::exists(there) && there.has_relative_path()) {
+    there = there.parent_path();
+  }
+  make_writable_folder(there);
+}
+
+Settings config_as_asked(const fs::path& folder) {
+  Settings settings = load_settings(folder / "config.toml");
+  const Json manifest = parse_manifest(folder);
+  const Json fitted = manifest.is_object() ? manifest.value("fitted", Json()) : Json();
+  for (const auto& [key, was] : fitted.items()) {
+    const auto found = settings.find(key);
+    if (found != settings.end() && was.is_string()) {
+      apply_override(settings, fmt::format("{}={}", key, was.get<std::string>()));
+    }
+  }
+  return settings;
+}
+
 struct RunDirectory::Lock {
   detail::PosixFile file;
 };
@@ -143,23 +189,23 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
     : path_(std::move(path)) {
   const std::string config = to_toml(experiment.resolved());
   const Json description = describe(experiment, threads);
-  check_run_folder(path_);
-  const bool is_run = holds_a_run(path_);
-  require(!is_run || existing != Existing::refuse, ErrorCode::invalid_config,
-          "--out {}: a run is already there; use --resume to go on with it or --overwrite to replace it",
-          path_.string());
-  require(is_run || existing != Existing::resume, ErrorCode::invalid_config, "--resume {}: there is no run to resume",
-          path_.string());
+  check_place(path_, existing);
   make_writable_folder(path_);
   take_lock();
   remove_unfinished_writes(path_);
   started_ = now_utc();
   manifest_ = description.dump();
-  if (is_run && existing == Existing::resume) {
+  if (existing == Existing::resume) {
     const std::string changes = config_identity().changes(load_settings(path_ / "config.toml"), experiment.resolved());
     require(changes.empty(), ErrorCode::invalid_config, "--resume {}: the config differs: {}", path_.string(), changes);
     check_same_engine(path_, description);
-    const Json started = read_manifest(path_).value("started", Json());
+    const Json then = read_manifest(path_);
+    if (then.contains("fitted")) {  // whoever goes on with the stored config has written every key
+      Json now = Json::parse(manifest_);
+      now["fitted"] = then["fitted"];
+      manifest_ = now.dump();
+    }
+    const Json started = then.value("started", Json());
     started_ = started.is_string() ? started.get<std::string>() : started_;
     resuming_ = true;
     return;
@@ -167,7 +213,7 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
   for (const std::string_view name : kRunFiles) {
     fs::remove_all(path_ / name);
   }
-  write_file_atomically(path_ / "config.toml", config);
+  write_file_atomically(path_ / "config.toml", notes_of(experiment) + config);
   write_manifest(started_, "");
 }
 

@@ -48,7 +48,7 @@ void read_run(const fs::path& folder, CellRecord& cell) {
     return;
   }
   cell.config = load_settings(folder / "config.toml");
-  cell.hash = cell_hash(cell.config);
+  cell.hash = cell_hash(config_as_asked(folder));
   require(cell.hash.starts_with(cell.key), ErrorCode::invalid_data,
           "{}: config.toml must be the one that the folder is named after, and it is not", folder.string());
   cell.times = *times;

@@ -13,6 +13,7 @@
 #include "feroma/core/config_identity.h"
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
+#include "feroma/runtime/fitted_run.h"
 #include "feroma/sweep/results.h"
 
 namespace feroma {
@@ -27,7 +28,7 @@ constexpr std::chrono::minutes kPause{1};
 /// Why nothing of the run in a cell's folder can be used for the cell; absent where it can, or where there is no run.
 std::optional<std::string> damage_of(const fs::path& folder, const SweepCell& cell) {
   std::optional<std::string> damage = damage_of_run(folder);
-  if (!damage && run_times(folder) && cell_hash(load_settings(folder / "config.toml")) != cell.hash) {
+  if (!damage && run_times(folder) && cell_hash(config_as_asked(folder)) != cell.hash) {
     damage = fmt::format("{}: must be the config of cell {}, and it is another", (folder / "config.toml").string(),
                          cell.key);
   }
@@ -48,7 +49,7 @@ Existing how_to_begin(const fs::path& folder, const SweepCell& cell) {
   if (!run_times(folder)) {
     return Existing::refuse;
   }
-  const Settings begun = load_settings(folder / "config.toml");
+  const Settings begun = config_as_asked(folder);
   const Settings now = as_begun(cell.experiment, begun).resolved();
   return config_identity().changes(begun, now).empty() ? Existing::resume : Existing::overwrite;
 }
@@ -343,9 +344,10 @@ std::string kind_of(const SweepCell& cell) {
 /// Why a cell's algorithm has no meaning there; empty where it has one, or where it cannot even be asked.
 std::string refusal_of_algorithm(const Experiment& experiment, SharedDatasets& datasets) {
   try {
-    const std::unique_ptr<Federation> federation = make_federation(experiment, &datasets);
-    const ModelSpec model = experiment.model(federation->shape(), federation->classes());
-    return check_each_algorithm(experiment, model, federation->multi_label()).front().not_applicable.value_or("");
+    const FittedRun fitted = fit_to_data(experiment, &datasets);
+    const Federation& federation = *fitted.federation;
+    const ModelSpec model = fitted.experiment.model(federation.shape(), federation.classes());
+    return check_each_algorithm(fitted.experiment, model, federation.multi_label()).front().not_applicable.value_or("");
   } catch (const Error&) {
     return "";  // something else is in the way, and the caller has its message
   }

@@ -261,7 +261,7 @@ TEST_F(CliFiles, InitWritesTheDefaultScenario) {
   SettingsReader reader(settings, problems);
   ScenarioOptions options;
   options.dataset = "not the default";
-  options.clients = 1;
+  options.rounds = 1;
   reader.read(options, "scenario");
   EXPECT_TRUE(problems.messages().empty()) << problems.messages().front();
 

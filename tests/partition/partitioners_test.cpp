@@ -119,7 +119,8 @@ TEST(Dirichlet, RefusesWhatCannotGiveEveryoneSamples) {
   const auto dataset = make_dataset(400, 100);
   const Error error = error_of([&] { (void)dirichlet_lists(*dataset, 20, 0.001, Rng(1)); });
   EXPECT_EQ(error.code(), ErrorCode::invalid_config);
-  EXPECT_EQ(std::string(error.what()).find("scenario.alpha must be large enough"), 0U) << error.what();
+  EXPECT_EQ(std::string(error.what()).find("scenario.clients must be so few, or scenario.alpha so large"), 0U)
+      << error.what();
 }
 
 TEST(UnequalSizes, SumToTheTotalAndSpreadWithTheDeviation) {

@@ -98,9 +98,10 @@ TEST_F(Cells, AlgorithmsAreChosenByLabel) {
 }
 
 TEST_F(Cells, AlgorithmsNobodyWantsNeedNotFit) {
-  // feroma warms up for five rounds, and there are three.
+  // feroma is to warm up for five rounds, and there are three.
   const std::string text =
-      "[sweep]\nbase = 'base.toml'\n[[algorithm]]\nname = 'fedavg'\n[[algorithm]]\nname = 'feroma'\n";
+      "[sweep]\nbase = 'base.toml'\n[[algorithm]]\nname = 'fedavg'\n[[algorithm]]\nname = 'feroma'\n"
+      "warmup_rounds = 5\n";
   EXPECT_TRUE(holds(refusal(text), "warmup_rounds must be < scenario.rounds (3), got 5"));
   EXPECT_EQ(sweep(text, {.seeds = {}, .algorithms = {"fedavg"}, .overrides = {}}).cells.size(), 1U);
 }

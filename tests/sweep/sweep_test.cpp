@@ -87,6 +87,27 @@ TEST_F(RunSweep, NoCellRunsTwice) {
   EXPECT_EQ(count_run(extended), 2U) << "only what is new";
 }
 
+// Cells are named before data are read; a model that the table does not bear gives way in the run alone.
+TEST_F(RunSweep, ACellWhoseDefaultsGaveWayIsDone) {
+  std::string base = read_text(folder() / "base.toml");
+  const std::string model = "model = 'mlp'\n";
+  base.erase(base.find(model), model.size());
+  write("base.toml", base);
+  const std::string text = "[sweep]\nbase = 'base.toml'\n";
+  const Sweep grid = sweep(text);
+  EXPECT_EQ(grid.cells[0].experiment.training.model, "lenet5");
+  EXPECT_EQ(count_run(run(grid)), 2U);
+  const fs::path cell = cell_folder(out(), grid.cells[0].key);
+  EXPECT_EQ(to_string(load_settings(cell / "config.toml").at("training.model").value), "\"mlp\"");
+  const std::vector<CellOutcome> again = run(sweep(text));
+  EXPECT_EQ(count_run(again), 0U);
+  EXPECT_EQ(count(again, CellState::done), 2U);
+  fs::remove(cell / "summary.json");
+  SweepOptions resume;
+  resume.resume = true;
+  EXPECT_EQ(count_run(run(sweep(text), resume)), 1U) << "it goes on from its checkpoint";
+}
+
 TEST_F(RunSweep, ParallelCellsHaveTheBitsOfSequentialOnes) {
   const Sweep grid = sweep("[sweep]\nbase = 'base.toml'\nseeds = [1, 2, 3]\n");
   SweepOptions one;

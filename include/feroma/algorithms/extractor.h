@@ -25,6 +25,10 @@ struct Extractor {
 
 /// Width of what the encoder gives: a latent, or a sample.
 [[nodiscard]] int encoder_width(const FeromaOptions& options, const ModelSpec& model);
+/// The reference implementation fits its PCA to so many points.
+inline constexpr int kPcaPoints = 200;
+/// Most coordinates that a projection of them can have.
+[[nodiscard]] int widest_profile(const FeromaOptions& options, const ModelSpec& model);
 [[nodiscard]] ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model);
 
 /// Encoder outputs of a view, with labels (multi-label data: targets) where it has them.

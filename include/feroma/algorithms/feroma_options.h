@@ -6,6 +6,7 @@
 #include "feroma/aggregation/fold.h"
 #include "feroma/algorithms/feroma_choices.h"
 #include "feroma/algorithms/local_training.h"
+#include "feroma/core/defaults.h"
 #include "feroma/core/options.h"
 #include "feroma/mapping/distance.h"
 #include "feroma/mapping/kernel.h"
@@ -13,6 +14,8 @@
 #include "feroma/profile/profile.h"
 
 namespace feroma {
+
+struct RunFacts;
 
 /// An early end of the warm-up (warmup_auto) waits for so many rounds.
 inline constexpr int kShortestWarmup = 3;
@@ -67,6 +70,8 @@ struct FeromaOptions {
   static void fields(Self& self, Visit&& visit);
   /// Impossible combinations, and options that differ from `preset` but cannot act beside the others.
   void check(const FeromaOptions& preset, Problems& problems, const std::string& where) const;
+  /// A warm-up that leaves rounds, and profiles that the model's latents can fill.
+  void adapt(const RunFacts& facts, Defaults& defaults, const std::string& where);
   [[nodiscard]] FoldRule fold_rule() const { return {fold, fold_trim}; }
   [[nodiscard]] bool uses_priors() const { return missing_class == MissingClass::mask; }
 };

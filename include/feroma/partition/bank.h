@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "feroma/core/rng.h"
@@ -51,6 +52,11 @@ inline constexpr int kMaxListedClasses = 8;
 [[nodiscard]] bool has_fresh_permutations(const ScenarioOptions& options, int classes);
 /// Different class sets an entry could have, capped at a billion.
 [[nodiscard]] std::int64_t class_sets(int classes, int chosen);
+/// Whether an entry of the scenario's bank is a set of classes, which it keeps or transforms.
+[[nodiscard]] bool has_class_sets(const ScenarioOptions& options);
+/// How many entries the scenario's bank can have where all must keep or transform other classes; absent where they need
+/// not.
+[[nodiscard]] std::optional<std::int64_t> most_class_sets(const ScenarioOptions& options, int classes);
 
 /// Every (angle, colour) of a bank, angle-major.
 [[nodiscard]] std::vector<Transform> make_patterns(int rotations, int colours);

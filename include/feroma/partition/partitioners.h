@@ -24,6 +24,8 @@ inline constexpr std::size_t kDirichletMinimum = 20;
 [[nodiscard]] SplitLists shard_lists(const Dataset& dataset, std::size_t clients, int shards_per_client,
                                      const Rng& rng);
 
+/// How many different people own the samples of a split.
+[[nodiscard]] std::size_t owner_count(const Samples& samples);
 /// Whether everybody who owns training samples also owns test samples.
 [[nodiscard]] bool same_owners(const Dataset& dataset);
 /// Samples by their owners, who are dealt to the clients in turn. Where the test split is of other people, those are

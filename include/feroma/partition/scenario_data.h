@@ -9,10 +9,14 @@
 namespace feroma {
 
 /**
- * The dataset of a scenario, read as its options say. Under natural shift, domains of several factors (view x age x
- * sex) are merged to as many as the level asks for: one, two or three. Options that the dataset would ignore
- * are problems. With `shared`, files that it has read already are not read again.
+ * The dataset of a scenario. Under natural shift, domains of several factors (view x age x sex) are merged to as many
+ * as the level asks for: one, two or three. Options that the dataset, which `read_scenario_files` read, would ignore
+ * are problems.
  */
+[[nodiscard]] std::shared_ptr<const Dataset> scenario_data(std::shared_ptr<const Dataset> files,
+                                                           const ScenarioOptions& options, Problems& problems);
+
+/// The same from the files. With `shared`, those that it has read already are not read again.
 [[nodiscard]] std::shared_ptr<const Dataset> load_scenario_data(const ScenarioOptions& options, Problems& problems,
                                                                 SharedDatasets* shared = nullptr);
 

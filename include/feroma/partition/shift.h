@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "feroma/core/batch.h"
+
 namespace feroma {
 
 /**
@@ -74,10 +76,14 @@ constexpr auto enum_names(Shift) {
 [[nodiscard]] bool has_unequal_sizes(Shift shift);
 /// One of the four parts of P(X, Y), alone.
 [[nodiscard]] bool is_single(Shift shift);
+/// Whether clients can go from one distribution to another; partitions and mixtures stay as they are.
+[[nodiscard]] bool may_drift(Shift shift);
 /// Whether all clients see the same P(X, Y).
 [[nodiscard]] bool is_one_distribution(Shift shift);
 /// Whether pictures are turned and tinted; then all of them are seen in colour.
 [[nodiscard]] bool changes_pictures(Shift shift);
+/// Whether samples are pictures that can be turned and tinted: square ones of 1 or 3 channels.
+[[nodiscard]] bool can_be_turned(SampleShape shape);
 /// Whether the class of a sample matters, so that multi-label data cannot be shifted this way.
 [[nodiscard]] bool reads_labels(Shift shift);
 

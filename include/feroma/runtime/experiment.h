@@ -56,8 +56,12 @@ struct Experiment {
   PrivacyOptions privacy;
   AttackOptions attack;
   std::vector<AlgorithmPlan> algorithms;
-  Settings given;  ///< as written by the user, for messages that name the line
+  Settings given;                       ///< as written by the user, for messages that name the line
+  std::vector<AdaptedDefault> adapted;  ///< defaults that followed from what was written
+  std::vector<AdaptedDefault> fitted;   ///< and those that followed from the data
 
+  /// Both of these.
+  [[nodiscard]] std::vector<AdaptedDefault> all_adapted() const;
   /// Every value spelled out, nothing left automatic: running it again gives the same bits.
   [[nodiscard]] Settings resolved() const;
   [[nodiscard]] EngineKind engine() const;

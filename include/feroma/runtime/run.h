@@ -78,11 +78,12 @@ struct RunEstimate {
   std::int64_t parameters = 0;
   std::int64_t memory_bytes = 0;
   double seconds = 0;  ///< of all algorithms, from a few timed steps on this machine; extra rounds count as the last
+  std::vector<AdaptedDefault> adapted;  ///< defaults that gave way
 };
 /// Seconds of a training step, by what they depend on: engine, model, sizes.
 using StepTimes = std::map<std::string, double>;
 /// `known` keeps what was measured for further calls.
-[[nodiscard]] RunEstimate estimate_run(const Experiment& experiment, int threads, SharedDatasets* datasets = nullptr,
+[[nodiscard]] RunEstimate estimate_run(const Experiment& given, int threads, SharedDatasets* datasets = nullptr,
                                        StepTimes* known = nullptr);
 
 }  // namespace feroma

@@ -29,8 +29,14 @@ struct RunTimes {
 /// The name of something in a folder that no run writes; absent where there is nothing of the kind.
 [[nodiscard]] std::optional<std::string> foreign_file(const std::filesystem::path& folder);
 
+/// The config of the run in a folder as it was asked for, before the data changed what nobody had written.
+[[nodiscard]] Settings config_as_asked(const std::filesystem::path& folder);
+
 /// Refuses a place that can be no run directory: a file, or a folder with something else in it.
 void check_run_folder(const std::filesystem::path& folder);
+/// And whatever else keeps a run from beginning there: a run that nobody asked to replace, a folder that cannot be
+/// written. Writes nothing that stays.
+void check_place(const std::filesystem::path& folder, Existing existing);
 
 /**
  * Takes possession of a run directory and writes `config.toml` and `manifest.json`. An existing run is refused,
