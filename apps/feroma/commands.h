@@ -23,6 +23,8 @@ void add_dashboard_command(CLI::App& app);
 void add_cert_command(CLI::App& app);
 void add_server_command(CLI::App& app);
 void add_client_command(CLI::App& app);
+/// Only in builds without it: the same commands, which say so.
+void add_missing_network_commands(CLI::App& app);
 /// Part of `feroma data`.
 void add_preview_command(CLI::App& data);
 

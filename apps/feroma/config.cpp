@@ -1,19 +1,27 @@
 #include "config.h"
 
 #include "feroma/core/options.h"
+#include "feroma/runtime/experiment.h"
 
 namespace feroma::cli {
 
 void add_config_options(CLI::App& command, ConfigArguments& arguments) {
   command.add_option("CONFIG", arguments.file, "Scenario file (feroma init writes one)")->required();
-  command.add_option("--set", arguments.overrides, "Override a key, e.g. --set scenario.level=low (repeatable)")
+  command
+      .add_option(
+          "--set", arguments.overrides,
+          "Override a key, e.g. --set scenario.level=low or --set algorithm.feroma.warmup_rounds=3 (repeatable)")
       ->allow_extra_args(false);
 }
 
 Settings load_config(const ConfigArguments& arguments) {
   Settings settings = load_settings(arguments.file);
   for (const std::string& assignment : arguments.overrides) {
-    apply_override(settings, assignment);
+    Settings one;
+    apply_override(one, assignment);
+    for (const auto& [key, setting] : one) {
+      settings[numbered_key(settings, key)] = setting;
+    }
   }
   return settings;
 }

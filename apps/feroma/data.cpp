@@ -46,14 +46,14 @@ void list_datasets(Format format) {
     rows.push_back(describe(entry, location));
     text +=
         fmt::format("{:<15} {:<34} {:<9} {:>7}  {}\n", entry.name, entry.title, shape_text(entry.shape), entry.classes,
-                    location.empty() ? fmt::format("absent (feroma data get {})", entry.name) : location.string());
+                    location.empty() ? fmt::format("absent ({})", how_to_get(entry)) : location.string());
   }
   fmt::print("{}", format == Format::json ? rows.dump(2) + "\n" : text);
 }
 
 void get_dataset(const DataOptions& options) {
-  const fs::path folder =
-      fetch_dataset(options.name, [](std::string_view message) { fmt::print(stderr, "{}\n", message); });
+  const fs::path folder = fetch_dataset(
+      options.name, [](std::string_view message) { fmt::print(stderr, "{}\n", message); }, options.folder);
   if (options.format == Format::json) {
     fmt::print("{}\n", describe(find_dataset(options.name), folder).dump(2));
   } else {
@@ -198,9 +198,10 @@ void add_data_command(CLI::App& app) {
                  std::make_shared<DataOptions>(), [](const DataOptions& options) { list_datasets(options.format); });
 
   const auto get = std::make_shared<DataOptions>();
-  add_subcommand(*data, "get", "fetch a dataset and verify it by checksum", "feroma data get mnist", get, get_dataset)
-      ->add_option("name", get->name, "name of the dataset")
-      ->required();
+  CLI::App* get_command = add_subcommand(*data, "get", "fetch a dataset and verify it by checksum",
+                                         "feroma data get mnist", get, get_dataset);
+  get_command->add_option("name", get->name, "name of the dataset")->required();
+  get_command->add_option("--dir", get->folder, "folder to put it into; default: the user's data folder");
 
   const auto info = std::make_shared<DataOptions>();
   CLI::App* info_command = add_subcommand(*data, "info", "samples per class, shape, source, terms and location",

@@ -89,16 +89,44 @@ std::string_view about(DriftMode mode) {
   unreachable();
 }
 
+constexpr std::string_view kFeroma = "Feroma, ICLR 2026; ANDA generator";
+
+std::string_view source_of(Shift shift) {
+  switch (shift) {
+    case Shift::covariate:
+    case Shift::label_prior:
+    case Shift::concept_label:
+    case Shift::concept_feature: return kFeroma;
+    case Shift::quantity:
+    case Shift::covariate_and_label_prior:
+    case Shift::concept_label_and_label_prior:
+    case Shift::concept_feature_and_label_prior:
+    case Shift::covariate_and_quantity:
+    case Shift::label_prior_and_quantity:
+    case Shift::concept_label_and_quantity:
+    case Shift::concept_feature_and_quantity: return "ANDA generator";
+    case Shift::natural: return "the dataset's authors";
+    case Shift::iid: return "no paper: what everything else is compared with";
+    case Shift::dirichlet: return "Hsu et al., 2019";
+    case Shift::pathological: return "Li et al., 2022 (NIID-Bench)";
+    case Shift::shard: return "McMahan et al., 2017";
+    case Shift::natural_id: return "Caldas et al., 2018 (LEAF)";
+  }
+  unreachable();
+}
+
+std::string_view source_of(DriftMode) { return kFeroma; }
+
 /// The canonical spelling comes first in enum_names; later spellings of the same value are its notation.
 template <NamedEnum E>
-Rows enum_rows(std::string_view source) {
+Rows enum_rows() {
   Rows rows;
   std::vector<E> values;
   for (const auto& [value, name] : enum_names(E{})) {
     const auto known = std::find(values.begin(), values.end(), value);
     if (known == values.end()) {
       values.push_back(value);
-      rows.push_back({std::string(name), std::string(about(value)), std::string(source)});
+      rows.push_back({std::string(name), std::string(about(value)), std::string(source_of(value))});
     } else {
       rows[static_cast<std::size_t>(known - values.begin())].about += fmt::format(", {}", name);
     }
@@ -106,8 +134,8 @@ Rows enum_rows(std::string_view source) {
   return rows;
 }
 
-Rows shift_rows() { return enum_rows<Shift>("Feroma, ICLR 2026; ANDA generator"); }
-Rows drift_mode_rows() { return enum_rows<DriftMode>("Feroma, ICLR 2026; ANDA generator"); }
+Rows shift_rows() { return enum_rows<Shift>(); }
+Rows drift_mode_rows() { return enum_rows<DriftMode>(); }
 
 struct Kind {
   std::string_view name;

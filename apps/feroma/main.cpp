@@ -74,6 +74,8 @@ int run_app(int argc, char** argv) {
   add_client_command(app);
   add_log_format_option(*app.get_subcommand("server"));
   add_log_format_option(*app.get_subcommand("client"));
+#else
+  add_missing_network_commands(app);
 #endif
 
   log_to_stderr(/*verbose=*/false);

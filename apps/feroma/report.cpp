@@ -1,9 +1,12 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.h"
@@ -17,6 +20,8 @@
 
 namespace feroma::cli {
 namespace {
+
+constexpr std::string_view kStandardOutput = "-";
 
 struct ReportArguments {
   std::vector<std::string> folders;
@@ -88,6 +93,10 @@ std::vector<std::string> write_files(Study& study, const std::vector<PublishedFi
                                      const ReportArguments& arguments) {
   std::vector<std::string> written;
   const auto write = [&written](const std::string& path, const std::string& text) {
+    if (path == kStandardOutput) {
+      fmt::print("{}", text);
+      return;
+    }
     write_file_atomically(path, text);
     written.push_back(path);
   };
@@ -102,7 +111,8 @@ std::vector<std::string> write_files(Study& study, const std::vector<PublishedFi
   }
   const std::vector<RunData> runs = runs_to_draw(study, arguments);
   if (!arguments.html.empty()) {
-    const std::string title = std::filesystem::path(arguments.html).stem().string();
+    const std::string title =
+        arguments.html == kStandardOutput ? "report" : std::filesystem::path(arguments.html).stem().string();
     write(arguments.html, study_html(study, published, runs, title));
   }
   std::vector<Figure> figures = study_figures(study, published);
@@ -118,12 +128,23 @@ std::vector<std::string> write_files(Study& study, const std::vector<PublishedFi
   return written;
 }
 
+/// Whether something other than the tables goes to standard output, where there is room for one thing.
+bool fills_standard_output(const ReportArguments& arguments) {
+  const std::array files{&arguments.html, &arguments.csv, &arguments.latex};
+  const auto count =
+      std::count_if(files.begin(), files.end(), [](const auto* file) { return *file == kStandardOutput; });
+  require(count == 0 || count + (arguments.format == Format::json ? 1 : 0) == 1, ErrorCode::invalid_config,
+          "only one of --html, --csv, --latex and --format json may go to standard output (-)");
+  return count > 0;
+}
+
 void report(const ReportArguments& arguments) {
   const std::vector<PublishedFigure> published = published_of(arguments);
   if (arguments.list_tables) {
     print_tables(published, arguments.format);
     return;
   }
+  const bool filled = fills_standard_output(arguments);
   require(!arguments.folders.empty(), ErrorCode::invalid_config,
           "name at least one folder with runs in it\nSee feroma report --help.");
   if (!arguments.png.empty()) {
@@ -141,9 +162,11 @@ void report(const ReportArguments& arguments) {
     fmt::print("{}", study_json(study));
     return;
   }
-  fmt::print("{}", study_text(study, wants_colour(stdout)));
+  if (!filled) {
+    fmt::print("{}", study_text(study, wants_colour(stdout)));
+  }
   for (const std::string& path : written) {
-    fmt::print("wrote {}\n", path);
+    fmt::print(filled ? stderr : stdout, "wrote {}\n", path);
   }
 }
 
@@ -168,10 +191,14 @@ void add_report_command(CLI::App& app) {
   command->add_flag("--list-tables", arguments->list_tables, "Print the names of the paper's tables");
   command->add_option("--versus", arguments->study.versus, "Test the others against this algorithm (default: the best)")
       ->option_text("LABEL");
-  command->add_option("--html", arguments->html, "One page with everything, which needs nothing else")
+  command
+      ->add_option("--html", arguments->html,
+                   "One page with everything, which needs nothing else; - is standard output")
       ->option_text("F");
-  command->add_option("--csv", arguments->csv, "One line per figure, ours and the published one")->option_text("F");
-  command->add_option("--latex", arguments->latex, "A document with booktabs tables")->option_text("F");
+  command->add_option("--csv", arguments->csv, "One line per figure, ours and the published one; - is standard output")
+      ->option_text("F");
+  command->add_option("--latex", arguments->latex, "A document with booktabs tables; - is standard output")
+      ->option_text("F");
   command->add_option("--svg", arguments->svg, "The figures as SVG files")->option_text("DIR");
   command->add_option("--png", arguments->png, "The figures as PNG files; needs Chromium")->option_text("DIR");
   command->add_option("--runs", arguments->runs, "Most settings whose runs are drawn, the first of each algorithm")

@@ -65,6 +65,16 @@ void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, F
   fmt::print("model              {} parameters\n", e.parameters);
   fmt::print("memory             about {:.0f} MB\n", static_cast<double>(e.memory_bytes) / 1e6);
   fmt::print("training time      about {:.0f} s on {} threads\n", e.seconds, threads);
+  for (const AdaptedDefault& one : e.adapted) {
+    fmt::print("default            {}\n", one.text());
+  }
+}
+
+bool is_unfinished_run(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(folder / "config.toml", ignored) &&
+         std::filesystem::exists(folder / "manifest.json", ignored) &&
+         !std::filesystem::exists(folder / "summary.json", ignored);
 }
 
 void run(const RunArguments& arguments) {
@@ -107,6 +117,11 @@ void run(const RunArguments& arguments) {
       // The stored config has every --set in it.
       fail(ErrorCode::interrupted, "interrupted; go on with: feroma run {0}/config.toml --out {0} --resume",
            options.out.string());
+    }
+    // A full disk, for example: what was committed before is still there.
+    if (error.code() == ErrorCode::io && is_unfinished_run(options.out)) {
+      fail(ErrorCode::io, "{1}\nwhen that is mended, go on with: feroma run {0}/config.toml --out {0} --resume",
+           options.out.string(), error.what());
     }
     throw;
   }

@@ -69,7 +69,8 @@ const ParametersPtr& Answer::model(const std::string& key, const Parameters& lik
       std::find_if(values.begin(), values.end(), [](float value) { return !(std::abs(value) <= kLargestNumber); });
   if (absurd != values.end()) {
     expect(std::isfinite(*absurd), key, "be finite", "a value that is not");
-    expect(false, key, fmt::format("have values of at most {} in size", kLargestNumber), *absurd);
+    expect(false, key, fmt::format("have values of at most {} in size", kLargestNumber),
+           fmt::format("{}; a learning rate may be too large", *absurd));
   }
   return model;
 }

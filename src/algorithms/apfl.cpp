@@ -65,8 +65,7 @@ class Apfl final : public SharedModel {
       const StageTimer timer(context.seconds, Stage::train);
       options_.variant == ApflVariant::learned ? train_through_mixture(context, pair) : train_apart(context, pair);
     }
-    require(pair.own.all_finite() && pair.shared.all_finite(), ErrorCode::invalid_data,
-            "[apfl] the models must stay finite, got a value that is not after the last step");
+    require_finite(pair.own.all_finite() && pair.shared.all_finite(), "apfl", fit_.learning_rate);
     context.report.num_examples = static_cast<std::int64_t>(context.train.size());
     const ParametersPtr own = share(std::move(pair.own));
     const ParametersPtr shared = share(std::move(pair.shared));
@@ -162,8 +161,7 @@ class Apfl final : public SharedModel {
       const double shared_loss = context.trainer.gradient(pair.shared, batch, shared_gradient);
       blend_trained_(mixture, pair.own, pair.shared, pair.alpha);
       const double loss = context.trainer.gradient(mixture, batch, gradient);
-      require(std::isfinite(loss) && std::isfinite(shared_loss), ErrorCode::invalid_data,
-              "[apfl] the losses must stay finite, got {} and {}", loss, shared_loss);
+      require_finite(std::isfinite(loss) && std::isfinite(shared_loss), "apfl", fit_.learning_rate);
       const double slope = learns_alpha ? alpha_slope(pair.own, pair.shared, gradient) : 0.0;
       for (float& value : gradient) {
         value *= pair.alpha;

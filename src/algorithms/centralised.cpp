@@ -171,13 +171,12 @@ class Centralised final : public Algorithm {
         const auto items = std::span(order).subspan(begin, std::min(size, count - begin));
         const double loss =
             context.trainer.gradient(model, batch_of(samples, items, context.trainer.engine().layout()), gradient);
-        require(std::isfinite(loss), ErrorCode::invalid_data, "[centralised] the loss must stay finite, got {}", loss);
+        require_finite(std::isfinite(loss), "centralised", fit_.learning_rate);
         sgd.step(model.values(), gradient);
         loss_sum += loss * static_cast<double>(items.size());
       }
     }
-    require(model.all_finite(), ErrorCode::invalid_data,
-            "[centralised] the model must stay finite, got a value that is not after the last step");
+    require_finite(model.all_finite(), "centralised", fit_.learning_rate);
     return loss_sum / std::max(static_cast<double>(count) * fit_.local_epochs, 1.0);
   }
 

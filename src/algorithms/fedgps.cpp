@@ -250,8 +250,7 @@ class FedGps final : public Algorithm {
       } else {
         gradient.loss = context.trainer.gradient(where, batch, gradient.model);
       }
-      require(std::isfinite(gradient.loss), ErrorCode::invalid_data, "[fedgps] the loss must stay finite, got {}",
-              gradient.loss);
+      require_finite(std::isfinite(gradient.loss), "fedgps", fit_.learning_rate);
       if (!session.shift.empty()) {
         copy_buffers_(session.params, ahead);
       }
@@ -261,8 +260,7 @@ class FedGps final : public Algorithm {
       seen += batch.size;
       loss_sum += gradient.loss * batch.size;
     });
-    require(session.params.all_finite(), ErrorCode::invalid_data,
-            "[fedgps] the model must stay finite, got a value that is not after the last step");
+    require_finite(session.params.all_finite(), "fedgps", fit_.learning_rate);
     context.report.train_loss = seen > 0 ? loss_sum / seen : 0;
   }
 

@@ -128,14 +128,15 @@ class Foogd final : public Algorithm {
       const double loss = mix_ ? model_gradient(context.trainer, params, with_copy(batch, partners), batch.size, score,
                                                 latents, gradient)
                                : model_gradient(context.trainer, params, batch, batch.size, score, latents, gradient);
-      require(std::isfinite(loss), ErrorCode::invalid_data, "[foogd] the loss must stay finite, got {}", loss);
+      require_finite(std::isfinite(loss), "foogd", fit_.learning_rate);
       sgd.step(params.values(), gradient);
       score_step(latents, noise, score);
       seen += batch.size;
       loss_sum += loss * batch.size;
     });
-    require(params.all_finite() && std::all_of(score.begin(), score.end(), [](float v) { return std::isfinite(v); }),
-            ErrorCode::invalid_data, "[foogd] models must stay finite, got a value that is not after the last step");
+    require_finite(
+        params.all_finite() && std::all_of(score.begin(), score.end(), [](float v) { return std::isfinite(v); }),
+        "foogd", fit_.learning_rate);
     context.report.train_loss = seen > 0 ? loss_sum / seen : 0;
   }
 

@@ -78,7 +78,7 @@ class PFedMe final : public SharedModel {
     context.trainer.for_each_minibatch(context.train, fit_, context.rng.derive("train"), [&](const Batch& batch) {
       for (int i = 0; i < options_.inner_steps; ++i) {
         const double loss = context.trainer.gradient(personal, batch, gradient);
-        require(std::isfinite(loss), ErrorCode::invalid_data, "[pfedme] the loss must stay finite, got {}", loss);
+        require_finite(std::isfinite(loss), "pfedme", options_.personal_rate);
         // The first step's loss is that of samples the model was not just fitted to.
         loss_sum += i == 0 ? loss * batch.size : 0;
         add_pulls(personal, shared, gradient);
@@ -92,8 +92,7 @@ class PFedMe final : public SharedModel {
       });
     });
     copy_buffers_(shared, personal);
-    require(personal.all_finite() && shared.all_finite(), ErrorCode::invalid_data,
-            "[pfedme] the models must stay finite, got a value that is not after the last step");
+    require_finite(personal.all_finite() && shared.all_finite(), "pfedme", options_.personal_rate);
     context.report.train_loss = seen > 0 ? loss_sum / seen : 0;
     return share(std::move(shared));
   }

@@ -23,6 +23,9 @@ std::vector<std::uint32_t> epoch_order(const Rng& rng, int epoch, std::size_t si
   return rng.derive("epoch", static_cast<std::uint64_t>(epoch)).permutation(size);
 }
 
+/// What may help against numbers that run away.
+std::string rate_advice(double rate) { return fmt::format("a learning rate of {:g} may be too large", rate); }
+
 /// Calls `use` with consecutive pieces of at most `size` elements.
 template <class Use>
 void for_each_batch(std::span<const std::uint32_t> order, std::size_t size, Use use) {
@@ -106,6 +109,11 @@ std::vector<std::span<float>> velocities_of(std::span<const Learner> learners, s
 
 }  // namespace
 
+void require_finite(bool finite, std::string_view method, double rate) {
+  require(finite, ErrorCode::invalid_data, "[{}] losses and models must stay finite, got a value that is not; {}",
+          method, rate_advice(rate));
+}
+
 double Trainer::fit(Parameters& params, const View& view, const FitOptions& options, Rng rng, const FitHooks& hooks) {
   const Learner learner{params, hooks};
   return fit_together(std::span(&learner, 1), view, options, rng).front();
@@ -146,14 +154,14 @@ std::vector<double> Trainer::epochs(std::span<const Learner> learners, const Vie
       for (std::size_t i = 0; i < learners.size(); ++i) {
         const double loss = step(learners[i], items, options, own_loss, velocities[i]);
         require(std::isfinite(loss), ErrorCode::invalid_data,
-                "[training] the loss must stay finite, got {} at step {} of epoch {}", loss, steps, epoch + 1);
+                "[training] the loss must stay finite, got {} at step {} of epoch {}; {}", std::abs(loss), steps,
+                epoch + 1, rate_advice(options.learning_rate));
         losses[i] += loss * static_cast<double>(items.size());
       }
     });
   }
   for (std::size_t i = 0; i < learners.size(); ++i) {
-    require(learners[i].params.all_finite(), ErrorCode::invalid_data,
-            "[training] the model must stay finite, got a value that is not after the last step");
+    require_finite(learners[i].params.all_finite(), "training", options.learning_rate);
     losses[i] /= static_cast<double>(view.size()) * options.local_epochs;
   }
   return losses;

@@ -42,6 +42,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kForeign
     {"split_unbalanced", "anda2024:split_unbalanced"},
 }};
 
+/// As many names as a message may list beside the right one.
+constexpr std::size_t kShortList = 8;
+
 /// A word this long that begins a name is taken for its abbreviation.
 constexpr std::size_t kAbbreviation = 3;
 
@@ -63,6 +66,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view last_part(std::string_view key) { return key.substr(key.rfind('.') + 1); }
+
+/// The table of an array that a key belongs to, with its dot: "algorithm.0."; empty for other keys.
+std::string array_table_of(const std::string& key) {
+  const std::size_t dot = key.find('.');
+  const std::size_t next = dot == std::string::npos ? dot : key.find('.', dot + 1);
+  const bool numbered = next != std::string::npos && next > dot + 1 &&
+                        key.substr(dot + 1, next - dot - 1).find_first_not_of("0123456789") == std::string::npos;
+  return numbered ? key.substr(0, next + 1) : "";
+}
 
 std::string join(std::span<const std::string> words) {
   std::string text;
@@ -116,7 +128,11 @@ std::string assign(const Field& field, const SettingValue& value) {
       return "";
     }
     const std::string near = given == nullptr ? "" : nearest_name(*given, choice->names);
-    return fmt::format("must be one of {}, got {}{}", join(choice->names), to_string(value),
+    // Whoever is told the right name need not read thirty others.
+    const bool is_long = choice->names.size() > kShortList;
+    const std::string rule = near.empty() || !is_long ? fmt::format("must be one of {}", join(choice->names))
+                                                      : fmt::format("must be one of {} names", choice->names.size());
+    return fmt::format("{}, got {}{}", rule, to_string(value),
                        near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
   }
   const auto* given = std::get_if<std::int64_t>(&value);
@@ -135,6 +151,20 @@ std::string assign(const Field& field, const SettingValue& value) {
   }
   *std::get<int*>(field.target) = static_cast<int>(*given);
   return "";
+}
+
+/// The known keys of an unknown one's table: which options a method has is not to be guessed.
+std::string keys_beside(const std::string& key, const std::set<std::string>& known, const Settings& settings) {
+  const std::string table = array_table_of(key);
+  std::vector<std::string> names;
+  for (auto it = known.lower_bound(table); !table.empty() && it != known.end() && it->starts_with(table); ++it) {
+    names.push_back(it->substr(table.size()));
+  }
+  if (names.empty()) {
+    return "";
+  }
+  const auto name = settings.find(table + "name");
+  return fmt::format("; {} has {}", name == settings.end() ? table : to_string(name->second.value), join(names));
 }
 
 }  // namespace
@@ -201,7 +231,7 @@ void SettingsReader::reject_unknown() {
     }
     const std::string near = nearest_name(key, known);
     problems_.add("{}: unknown key {}{}", setting.where, key,
-                  near.empty() ? "" : fmt::format("; did you mean {}?", near));
+                  near.empty() ? keys_beside(key, known_, settings_) : fmt::format("; did you mean {}?", near));
   }
 }
 

@@ -49,6 +49,14 @@ std::string place(const std::string& name, const toml::node& node) {
   return fmt::format("{}:{}", name, node.source().begin.line);
 }
 
+/// What toml++ says, in words for somebody who forgot a quote.
+std::string reason_of(const toml::parse_error& error) {
+  const std::string reason(error.description());
+  const bool in_text =
+      reason.find("control character") != std::string::npos && reason.find("string") != std::string::npos;
+  return in_text ? "a text must end on the line on which it begins; is a quote missing?" : reason;
+}
+
 /// The value of a node that is neither a table nor a list.
 SettingValue value_of(const toml::node& node, const std::string& key, const std::string& where) {
   if (const auto* flag = node.as_boolean()) {
@@ -143,7 +151,7 @@ SettingLists parse(std::string_view text, const std::string& name, Lists lists) 
     flattener.table(toml::parse(text, name), "");
   } catch (const toml::parse_error& error) {
     // toml++ throws its own type; ours names the file and line.
-    fail(ErrorCode::invalid_config, "{}:{}: not valid TOML: {}", name, error.source().begin.line, error.description());
+    fail(ErrorCode::invalid_config, "{}:{}: not valid TOML: {}", name, error.source().begin.line, reason_of(error));
   }
   return flattener.take();
 }
@@ -152,6 +160,10 @@ std::string text_of(const std::filesystem::path& file) {
   std::error_code unknown;
   require(std::filesystem::status(file, unknown).type() != std::filesystem::file_type::not_found,
           ErrorCode::invalid_config, "{}: there is no such config file", file.string());
+  const std::filesystem::path inside = file / "config.toml";
+  require(!std::filesystem::is_directory(file, unknown), ErrorCode::invalid_config,
+          "{}: is a folder, not a config file{}", file.string(),
+          std::filesystem::is_regular_file(inside, unknown) ? fmt::format("; did you mean {}?", inside.string()) : "");
   std::ifstream in(file, std::ios::binary);
   require(in.good() && std::filesystem::is_regular_file(file), ErrorCode::invalid_config,
           "{}: cannot read the config file", file.string());
@@ -165,12 +177,19 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
+bool is_whole_number(std::string_view text) {
+  text.remove_prefix(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// Reads the right side of an override as TOML, and as a plain string where that fails.
 SettingValue parse_value(const std::string& key, std::string_view text) {
   toml::table table;
   try {
     table = toml::parse(fmt::format("value = {}", text));
   } catch (const toml::parse_error&) {
+    require(!is_whole_number(text), ErrorCode::invalid_config, "--set {}: a whole number must fit into 64 bits, got {}",
+            key, text);
     // `--set scenario.level=low` needs no quotes. What is still no TOML then could not be saved with the run either.
     try {
       table = toml::parse(fmt::format("value = {}", toml_string(text)));

@@ -46,6 +46,13 @@ fs::path holding_folder(const DatasetEntry& entry, const fs::path& folder) {
   return !entry.inner.empty() && has_every_file(entry, folder / entry.inner) ? folder / entry.inner : fs::path();
 }
 
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
 std::string how_to_get(const DatasetEntry& entry) {
   const detail::DatasetOrigin& origin = detail::origin_of(entry.name);
   if (!origin.by_hand.empty()) {
@@ -55,13 +62,6 @@ std::string how_to_get(const DatasetEntry& entry) {
   return package.empty() ? fmt::format("run `feroma data get {}`", entry.name)
                          : fmt::format("run `apt install {}` or `feroma data get {}`", package, entry.name);
 }
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
 
 const DatasetEntry& find_dataset(std::string_view name) {
   std::vector<std::string> names;

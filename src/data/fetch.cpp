@@ -123,10 +123,10 @@ std::vector<Failure> fetch_any_way(const DatasetEntry& entry, const fs::path& ta
 
 }  // namespace
 
-fs::path fetch_dataset(std::string_view name, const Say& say) {
+fs::path fetch_dataset(std::string_view name, const Say& say, const fs::path& wanted) {
   const DatasetEntry& entry = find_dataset(name);
   const detail::DatasetOrigin& origin = detail::origin_of(entry.name);
-  if (const fs::path present = locate_dataset(entry, ""); !present.empty()) {
+  if (const fs::path present = locate_dataset(entry, wanted); !present.empty()) {
     const std::vector<std::string> altered = altered_files(entry, present);
     if (altered.empty()) {
       const bool packaged = !origin.system_folder.empty() && present == fs::path(origin.system_folder);
@@ -136,7 +136,7 @@ fs::path fetch_dataset(std::string_view name, const Say& say) {
     }
     say(fmt::format("fetching {} again: {} differs from the official file", name, altered.front()));
   }
-  const fs::path target = user_data_folder() / entry.name;
+  const fs::path target = wanted.empty() ? user_data_folder() / entry.name : wanted;
   require(origin.by_hand.empty(), ErrorCode::unsupported,
           "[dataset] {} cannot be fetched for you: {} and unpack it into {}", name, origin.by_hand, target.string());
   const std::vector<Failure> failures = fetch_any_way(entry, target, say);

@@ -1,5 +1,7 @@
 #include "feroma/runtime/experiment.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -204,6 +206,30 @@ std::vector<std::string> algorithm_labels(const Settings& settings) {
     labels.push_back(plan.label);
   }
   return labels;
+}
+
+std::string numbered_key(const Settings& settings, const std::string& key) {
+  constexpr std::string_view kTable = "algorithm.";
+  const std::string rest = key.starts_with(kTable) ? key.substr(kTable.size()) : "";
+  if (rest.find('.') == std::string::npos ||
+      rest.substr(0, rest.find('.')).find_first_not_of("0123456789") == std::string::npos) {
+    return key;
+  }
+  const std::vector<std::string> labels = algorithm_labels(settings);
+  std::vector<std::size_t> named;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!labels[i].empty() && rest.starts_with(labels[i] + ".")) {
+      return fmt::format("{}{}{}", kTable, i, rest.substr(labels[i].size()));
+    }
+    const auto name = settings.find(fmt::format("{}{}.name", kTable, i));
+    const auto* text = name == settings.end() ? nullptr : std::get_if<std::string>(&name->second.value);
+    if (text != nullptr && rest.starts_with(*text + ".")) {
+      named.push_back(i);
+    }
+  }
+  require(named.size() == 1, ErrorCode::invalid_config, "{} must name {} algorithm by its number or label: {}", key,
+          named.empty() ? "an" : "one", fmt::join(labels, ", "));
+  return fmt::format("{}{}{}", kTable, named.front(), rest.substr(rest.find('.')));
 }
 
 Experiment read_experiment(const Settings& settings) {

@@ -81,7 +81,7 @@ class Expansion {
 
   /// Runs `action`; what it refuses becomes problems, each once however many cells have it.
   template <class Action>
-  bool gather(const std::string& context, Action action) {
+  bool gather(const std::string& context, Action action, const std::string& label = "") {
     try {
       action();
       return true;
@@ -91,11 +91,19 @@ class Expansion {
       }
       std::istringstream lines(error.what());
       for (std::string line; std::getline(lines, line);) {
+        line = with_label(line, label);
         const bool placed = line.find(".toml") != std::string::npos || line.starts_with("--");
         report(placed ? line : context + ": " + line);
       }
       return false;
     }
+  }
+
+  /// A cell has one algorithm, and its number there says nothing to anybody who reads the sweep's files.
+  static std::string with_label(std::string line, const std::string& label) {
+    const std::string alone = fmt::format("{}0.", kAlgorithm);
+    const std::size_t at = label.empty() ? std::string::npos : line.find(alone);
+    return at == std::string::npos ? line : line.replace(at, alone.size(), fmt::format("{}{}.", kAlgorithm, label));
   }
 
   void report(const std::string& line) {
@@ -157,7 +165,7 @@ class Expansion {
     const Settings given = overrides();
     for (Point& point : points) {
       for (const auto& [key, setting] : given) {
-        point.settings[key] = setting;
+        put(point, key, setting);
       }
     }
     return points;
@@ -177,12 +185,17 @@ class Expansion {
     return given;
   }
 
-  static std::vector<Point> along(const std::vector<Point>& points, const Axis& axis) {
+  /// Whoever changes an option of an algorithm may call it by its label.
+  void put(Point& point, const std::string& key, const Setting& setting) {
+    gather(setting.where, [&] { point.settings[numbered_key(point.settings, key)] = setting; });
+  }
+
+  std::vector<Point> along(const std::vector<Point>& points, const Axis& axis) {
     std::vector<Point> out;
     for (const Point& point : points) {
       for (const SettingValue& value : axis.values.values) {
         Point next = point;
-        next.settings[axis.key] = {value, axis.values.where};
+        put(next, axis.key, {value, axis.values.where});
         // What is the same in all of the grid says nothing of a place in it.
         next.text += axis.values.values.size() > 1 ? fmt::format(" {}={}", axis.key, plain(value)) : "";
         out.push_back(std::move(next));
@@ -191,7 +204,7 @@ class Expansion {
     return out;
   }
 
-  [[nodiscard]] std::vector<Point> with_variants(const std::vector<Point>& points) const {
+  [[nodiscard]] std::vector<Point> with_variants(const std::vector<Point>& points) {
     if (grid_.variants.empty()) {
       return points;
     }
@@ -204,13 +217,13 @@ class Expansion {
     return out;
   }
 
-  static Point changed(Point point, const SettingGroup& group) {
+  Point changed(Point point, const SettingGroup& group) {
     point.algorithms = group.algorithms;
     if (!group.name.empty()) {
       point.text += " " + group.name;
     }
     for (const auto& [key, setting] : group.settings) {
-      point.settings[key] = setting;
+      put(point, key, setting);
       point.text += group.name.empty() ? fmt::format(" {}={}", key, plain(setting.value)) : "";
     }
     return point;
@@ -240,7 +253,8 @@ class Expansion {
     for (std::size_t i = 0; i < labels.size(); ++i) {
       // Without a label it is unknown, and reading it says so.
       if (labels[i].empty() || (selects(wanted_, labels[i]) && selects(point.algorithms, labels[i]))) {
-        gather(point.text, [&] { add(make_cell(read_experiment(only(settings, i, labels[i])), point.text)); });
+        gather(
+            point.text, [&] { add(make_cell(read_experiment(only(settings, i, labels[i])), point.text)); }, labels[i]);
       }
     }
   }

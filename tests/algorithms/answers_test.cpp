@@ -72,7 +72,8 @@ TEST_F(AnswerTest, NamesMethodClientThingRuleAndValue) {
   Parameters absurd = like->clone();
   absurd.values()[1] = -2e18F;
   refuses({{{"model", share(std::move(absurd))}}},
-          "client 4's model must have values of at most 1e+18 in size, got -2e+18", model);
+          "client 4's model must have values of at most 1e+18 in size, got -2e+18; a learning rate may be too large",
+          model);
   const auto examples = [](const Answer& answer) { answer.examples(1); };
   refuses({{{"num_examples", Ints{0}}}}, "client 4's num_examples must be in 1..1000000000, got 0", examples);
   refuses({{{"num_examples", Ints{kMostExamples + 1}}}},

@@ -98,7 +98,12 @@ TEST(Settings, AMissingFileIsNamed) {
   EXPECT_EQ(error_of(ErrorCode::invalid_config, [] { (void)load_settings("/nowhere/a.toml"); }),
             "/nowhere/a.toml: there is no such config file");
   EXPECT_EQ(error_of(ErrorCode::invalid_config, [] { (void)load_settings("/tmp"); }),
-            "/tmp: cannot read the config file");
+            "/tmp: is a folder, not a config file");
+}
+
+TEST(Settings, AMissingQuoteIsCalledThat) {
+  EXPECT_EQ(refusal("[scenario]\ndataset = \"fmnist\nrounds = 3\n"),
+            "a.toml:2: not valid TOML: a text must end on the line on which it begins; is a quote missing?");
 }
 
 TEST(Settings, LoadReadsTheFile) {
@@ -157,6 +162,8 @@ TEST(Override, RefusesWhatIsNotOneAssignment) {
   EXPECT_EQ(override_refusal("k=2024-01-01"), "--set k must be one boolean, number or string, got 2024-01-01");
   EXPECT_EQ(override_refusal("k=1\nother = 2"), "--set k must be one boolean, number or string, got 1\nother = 2");
   EXPECT_TRUE(holds(override_refusal("k=\xff"), "--set k: not a valid value: "));
+  EXPECT_EQ(override_refusal("k=-99999999999999999999"),
+            "--set k: a whole number must fit into 64 bits, got -99999999999999999999");
 }
 
 TEST(ToToml, WritesTablesInOrderAndReadsBack) {

@@ -226,6 +226,24 @@ TEST_F(Cells, EveryMistakeIsReportedAtOnce) {
   }
 }
 
+// A cell has one algorithm; its number in there says nothing to whoever wrote the files.
+TEST_F(Cells, MistakesInACellNameTheAlgorithm) {
+  const std::string message =
+      refusal("[sweep]\nbase = 'base.toml'\n[[variant]]\nname = 'odd'\nalgorithm.fedprox.mu = -1\n");
+  EXPECT_TRUE(holds(message, "algorithm.fedprox.mu must be"));
+  EXPECT_FALSE(message.find("algorithm.0") != std::string::npos) << message;
+}
+
+TEST_F(Cells, AlgorithmsMayBeCalledByTheirLabels) {
+  const Sweep by_label = sweep("[sweep]\nbase = 'base.toml'\n[axes]\nalgorithm.fedprox.mu = [0.5]\n");
+  const Sweep by_number = sweep("[sweep]\nbase = 'base.toml'\n[axes]\nalgorithm.1.mu = [0.5]\n");
+  ASSERT_EQ(by_label.cells.size(), 2U);
+  EXPECT_EQ(by_label.cells[1].hash, by_number.cells[1].hash);
+  const Sweep overridden = sweep("[sweep]\nbase = 'base.toml'\n",
+                                 {.seeds = {}, .algorithms = {}, .overrides = {"algorithm.fedprox.mu=0.5"}});
+  EXPECT_EQ(overridden.cells[1].hash, by_number.cells[1].hash);
+}
+
 TEST_F(Cells, ASweepNeedsSomethingToRun) {
   EXPECT_TRUE(holds(refusal("[sweep]\nname = 'x'\n"), "grid.toml: sweep.base must name a scenario file"));
   EXPECT_TRUE(

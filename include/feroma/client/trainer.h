@@ -33,6 +33,9 @@ struct FitOptions {
   MomentumReset momentum_reset = MomentumReset::round;
 };
 
+/// Ends training, with an invalid_data error, whose losses or models ran away; `rate` may be why.
+void require_finite(bool finite, std::string_view method, double rate);
+
 /// Gradient edits for algorithms that change the local objective; empty members do nothing.
 struct FitHooks {
   std::span<const float> sample_weights;  ///< one per training sample, divided by the batch size

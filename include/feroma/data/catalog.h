@@ -76,7 +76,11 @@ void check_dataset_name(std::string_view name);
 [[nodiscard]] std::shared_ptr<const Dataset> load_dataset(std::string_view name, const std::filesystem::path& folder,
                                                           const LoadOptions& options = {});
 
-/// Fetches a dataset into the user's data folder, verifies every checksum, and returns the folder. `say` gets progress.
-std::filesystem::path fetch_dataset(std::string_view name, const std::function<void(std::string_view)>& say);
+/// Fetches a dataset into `target`, or into the user's data folder, verifies every checksum, and returns the folder.
+/// `say` gets progress.
+std::filesystem::path fetch_dataset(std::string_view name, const std::function<void(std::string_view)>& say,
+                                    const std::filesystem::path& target = {});
+/// How to get a dataset that is not on this machine, as advice.
+[[nodiscard]] std::string how_to_get(const DatasetEntry& entry);
 
 }  // namespace feroma

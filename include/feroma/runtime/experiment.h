@@ -81,6 +81,10 @@ struct Experiment {
 /// The labels of a config's algorithms, in order, as a run calls them; empty for one that nobody knows.
 [[nodiscard]] std::vector<std::string> algorithm_labels(const Settings& settings);
 
+/// A key that calls an algorithm by its label or name, "algorithm.feroma-auto.warmup_rounds", as the config has it:
+/// "algorithm.0.warmup_rounds". Others stay; a name that several have, or none, is an invalid_config error.
+[[nodiscard]] std::string numbered_key(const Settings& settings, const std::string& key);
+
 /// Reads a whole config; all mistakes are reported in one invalid_config error.
 [[nodiscard]] Experiment read_experiment(const Settings& settings);
 /// What is wanted, for going on with what was begun with another config, perhaps by an earlier version: keys that came
