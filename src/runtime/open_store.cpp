@@ -79,7 +79,8 @@ OpenedStore open_store(const fs::path& given, const std::string& wanted) {
   const auto fetch = [&](const std::string& name) {
     require(fs::path(name).is_relative() && name.find("..") == std::string::npos, ErrorCode::invalid_data,
             "{}: names a model outside of the store: {}", file.string(), name);
-    const Parameters params = read_safetensors(folder / name, store.initial->shared_layout()).params;
+    const auto [model, digest] = parts_of_stored_name(name);
+    const Parameters params = read_safetensors(folder / model, store.initial->shared_layout(), digest).params;
     return std::vector<float>(params.values().begin(), params.values().end());
   };
   ModelReader reader(archive, store.initial->shared_layout(), fetch);

@@ -37,6 +37,7 @@ void store_state(const fs::path& folder, const Algorithm& algorithm, const std::
   archive.put<std::int32_t>(subject.model.input.width);
   archive.put<std::int32_t>(subject.model.classes);
   archive.put(subject.multi_label);
+  const std::map<std::string, std::string> about{{"model", subject.model.name}, {"algorithm", label}};
   std::size_t parts = 0;
   ModelWriter out(archive, [&](const Parameters& model) {
     const auto found = stored.find(&model);
@@ -44,8 +45,7 @@ void store_state(const fs::path& folder, const Algorithm& algorithm, const std::
       return found->second;
     }
     std::string file = fmt::format("models/{}-part-{}.safetensors", label, parts++);
-    write_safetensors(folder / file, model, {{"model", subject.model.name}, {"algorithm", label}});
-    return file;
+    return stored_name(file, write_safetensors(folder / file, model, about));
   });
   algorithm.save(out);
   write_checkpoint(store_state_path(folder, label), archive.bytes());
@@ -82,8 +82,9 @@ void store_models(const fs::path& folder, const Algorithm& algorithm, const std:
         entry.validation_score = client.accuracy_after;  // clients of a server may keep it to themselves
       }
     }
-    write_safetensors(folder / entry.model_file, *served.model, {{"model", subject.model.name}, {"algorithm", label}});
-    stored[served.model.get()] = entry.model_file;
+    const std::string digest = write_safetensors(folder / entry.model_file, *served.model,
+                                                 {{"model", subject.model.name}, {"algorithm", label}});
+    stored[served.model.get()] = stored_name(entry.model_file, digest);
     entries.push_back(std::move(entry));
   }
   store_state(folder, algorithm, label, finished, subject, stored);

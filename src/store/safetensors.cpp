@@ -126,13 +126,22 @@ Bytes safetensors_bytes(const Parameters& params, const std::map<std::string, st
   return bytes;
 }
 
-void write_safetensors(const std::filesystem::path& path, const Parameters& params,
-                       const std::map<std::string, std::string>& metadata) {
-  write_file_atomically(path, safetensors_bytes(params, metadata));
+std::string write_safetensors(const std::filesystem::path& path, const Parameters& params,
+                              const std::map<std::string, std::string>& metadata) {
+  const Bytes bytes = safetensors_bytes(params, metadata);
+  write_file_atomically(path, bytes);
+  return sha256(bytes);
 }
 
-ModelFile read_safetensors(const std::filesystem::path& path, const std::shared_ptr<const ParamLayout>& layout) {
-  return parse_safetensors(read_file(path), path.string(), layout);
+ModelFile read_safetensors(const std::filesystem::path& path, const std::shared_ptr<const ParamLayout>& layout,
+                           const std::string& digest) {
+  const Bytes bytes = read_file(path);
+  if (!digest.empty()) {
+    const std::string found = sha256(bytes);
+    require(found == digest, ErrorCode::invalid_data,
+            "{}: is damaged, or another model: its SHA-256 must be {}, got {}", path.string(), digest, found);
+  }
+  return parse_safetensors(bytes, path.string(), layout);
 }
 
 ModelFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name,

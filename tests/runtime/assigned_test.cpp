@@ -118,6 +118,41 @@ TEST_F(AssignedTest, MethodsWithoutProfilesServeWhatTheyHold) {
   EXPECT_TRUE(test::holds(error, "has no model for clients that take no part"));
 }
 
+TEST_F(AssignedTest, ModelsThatAreDamagedOrChangedPlacesAreRefused) {
+  run(kFeroma);
+  const auto model = [this](int client) {
+    return folder / fmt::format("run/models/feroma-auto-client-{}.safetensors", client);
+  };
+  const Bytes whole = read_file(model(0));
+  Bytes flipped = whole;
+  flipped[whole.size() - 2] ^= std::byte{1};
+  for (const Bytes& other : {flipped, read_file(model(1))}) {
+    write_file_atomically(model(0), other);
+    const std::string error =
+        testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });
+    EXPECT_TRUE(testing::holds(error, "feroma-auto-client-0.safetensors: is damaged, or another model")) << error;
+  }
+}
+
+// States of earlier versions name a model's file and no digest.
+TEST_F(AssignedTest, AStateWithoutDigestsIsRead) {
+  const ResultRecord result = run("[[algorithm]]\nname = 'fedavg'\n");
+  const std::filesystem::path file = store_state_path(folder / "run", "fedavg");
+  Bytes state = read_checkpoint(file);
+  const std::string name = "models/fedavg.safetensors";
+  const auto bytes_of_name = std::as_bytes(std::span(name));
+  const auto found = std::search(state.begin(), state.end(), bytes_of_name.begin(), bytes_of_name.end());
+  ASSERT_NE(found, state.end());
+  const std::uint64_t length = name.size();
+  std::memcpy(&*found - sizeof(length), &length, sizeof(length));
+  const auto digest = found + static_cast<std::ptrdiff_t>(name.size());
+  constexpr std::ptrdiff_t kMarkAndDigits = 65;
+  EXPECT_EQ(*digest, std::byte{'#'});
+  state.erase(digest, digest + kMarkAndDigits);
+  write_checkpoint(file, state);
+  EXPECT_DOUBLE_EQ(mean_accuracy(open_store(folder / "run", ""), {}), result.accuracy);
+}
+
 TEST_F(AssignedTest, FewModelsLeaveTheServer) {
   run(kServedFeroma);
   const OpenedStore store = open_store(folder / "run", "");

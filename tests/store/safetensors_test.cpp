@@ -127,6 +127,16 @@ TEST(Safetensors, BadHeadersAreRefused) {
   EXPECT_TRUE(holds(refusal(lies), "the header claims"));
 }
 
+TEST(Safetensors, AFileMustBeTheOneThatWasWritten) {
+  const testing::TempFolder folder;
+  const std::string digest = write_safetensors(folder / "m.safetensors", small_model(), {});
+  EXPECT_EQ(read_safetensors(folder / "m.safetensors", small_layout(), digest).params.size(), 3U);
+  write_safetensors(folder / "m.safetensors", Parameters(small_layout()), {});
+  const std::string error = error_of(ErrorCode::invalid_data,
+                                     [&] { (void)read_safetensors(folder / "m.safetensors", small_layout(), digest); });
+  EXPECT_TRUE(holds(error, "m.safetensors: is damaged, or another model")) << error;
+}
+
 TEST(Safetensors, EveryTruncationPointIsRefused) {
   const Bytes bytes = safetensors_bytes(small_model(), {});
   for (std::size_t length = 0; length < bytes.size(); ++length) {
