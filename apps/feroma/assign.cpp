@@ -15,6 +15,7 @@
 #include "feroma/runtime/predictions.h"
 #include "feroma/runtime/visitor_ledger.h"
 #include "interrupt.h"
+#include "owner_only.h"
 #ifdef FEROMA_NET
 #include "feroma/net/visit.h"
 #endif
@@ -69,6 +70,7 @@ bool asks_a_server([[maybe_unused]] const AssignArguments& arguments) {
 }
 
 Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
+  const OwnerOnly made;  // the ledger is this client's own
 #ifdef FEROMA_NET
   if (asks_a_server(arguments)) {
     require(arguments.insecure || arguments.connection.has_certificates(), ErrorCode::invalid_config,
@@ -131,6 +133,7 @@ void assign(AssignArguments arguments) {
       wish.few_labels ? first_of_each_class(data.labelled, data.dataset->classes, arguments.few_labels) : View{};
   const VisitorSamples samples{data.all, wish.few_labels ? &few : nullptr, version};
   const Assigned assigned = assigned_by(arguments, samples, wish);
+  warn_if_open_to_others(arguments.state);
   write_assigned(arguments.out, assigned);
   print_assigned(arguments, assigned);
 }

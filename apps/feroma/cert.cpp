@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "feroma/net/certificates.h"
 #include "feroma/net/client_list.h"
+#include "owner_only.h"
 
 namespace feroma::cli {
 namespace {
@@ -40,6 +41,7 @@ std::string joined(const std::vector<std::string>& words) {
 // ---- authority, server, client, revoke ----
 
 void make_federation_authority(const CertQuestion& question) {
+  const OwnerOnly made;
   make_authority(question.folder, question.authority);
   const CertificateFiles files = authority_files(question.folder);
   fmt::print(
@@ -52,6 +54,7 @@ void make_federation_authority(const CertQuestion& question) {
 }
 
 void certify_server(const CertQuestion& question) {
+  const OwnerOnly made;
   issue_server(question.folder, question.server_names, question.days);
   const CertificateFiles files = server_files(question.folder);
   const CertificateInfo info = describe_certificate(files.certificate);
@@ -66,6 +69,7 @@ void certify_server(const CertQuestion& question) {
 }
 
 void certify_client(const CertQuestion& question) {
+  const OwnerOnly made;
   const std::optional<ClientId> id = question.id ? std::optional(ClientId{*question.id}) : std::nullopt;
   const ClientEntry entry = issue_client(question.folder, question.client, id, question.days);
   const CertificateFiles files = client_files(question.folder, entry.name);
@@ -81,6 +85,7 @@ void certify_client(const CertQuestion& question) {
 }
 
 void revoke(const CertQuestion& question) {
+  const OwnerOnly made;
   revoke_client(question.folder, question.client);
   fmt::print(
       "Revoked {}.\n"

@@ -12,6 +12,7 @@
 #include "feroma/runtime/run.h"
 #include "interrupt.h"
 #include "log_output.h"
+#include "owner_only.h"
 
 namespace feroma::cli {
 namespace {
@@ -64,6 +65,7 @@ void work_for_flower(const ClientArguments& arguments) {
 }
 
 void work(const ClientArguments& arguments) {
+  const OwnerOnly made;
   if (!arguments.flower.empty()) {
     work_for_flower(arguments);
     return;

@@ -1,16 +1,20 @@
 #include "feroma/core/files.h"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <system_error>
 
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
+#include "feroma/core/log.h"
 
 namespace feroma {
 namespace {
@@ -138,6 +142,36 @@ void make_writable_folder(const std::filesystem::path& path) {
   // One byte, because creating a name may still work on a full disk.
   file.write_all(bytes_of("x"));
   file.close();
+}
+
+std::filesystem::path aside_name(const std::filesystem::path& path) {
+  const std::string name =
+      fmt::format("{}.damaged-{:%Y%m%dT%H%M%SZ}", path.string(),
+                  fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  std::filesystem::path free = name;
+  for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(free)); ++number) {
+    free = fmt::format("{}-{}", name, number);
+  }
+  return free;
+}
+
+std::filesystem::path move_aside(const std::filesystem::path& path) {
+  std::filesystem::path aside = aside_name(path);
+  detail::rename_file(path, aside);
+  detail::sync_folder(path.parent_path());
+  return aside;
+}
+
+bool is_open_to_others(const std::filesystem::path& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
+void warn_if_open_to_others(const std::filesystem::path& path) {
+  if (is_open_to_others(path)) {
+    log::warning("{}: is open to others than its owner (chmod {} {})", path.string(),
+                 std::filesystem::is_directory(path) ? 700 : 600, path.string());
+  }
 }
 
 }  // namespace feroma

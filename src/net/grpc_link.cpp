@@ -120,6 +120,7 @@ void require_connectable(const ClientPlan& plan) {
           "a server's address must be HOST:PORT, like fed.example.org:7443, got \"{}\"", plan.server);
   if (plan.has_certificates()) {
     require_usable(plan.authority, {plan.certificate, plan.key});
+    warn_if_open_to_others(plan.key);
   }
 }
 

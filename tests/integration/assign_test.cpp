@@ -71,6 +71,7 @@ TEST_F(AssignCommand, TellsOnceOfEveryVersionOfTheData) {
   assign("ward-a");
   const std::string beside = path("ward-a-visitor/ledger");
   ASSERT_EQ(audit_ledger(beside).size(), 1U) << "the ledger is beside the data, wherever the command is called";
+  EXPECT_EQ(test::shell("find " + path("ward-a-visitor") + " -perm /077").output, "") << "it is its owner's alone";
   assign("ward-a");
   EXPECT_EQ(audit_ledger(beside).size(), 1U) << "what was told is told again";
   write_ward("ward-a", 0.7F, 50);

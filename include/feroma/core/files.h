@@ -29,6 +29,14 @@ void remove_unfinished_writes(const std::filesystem::path& folder);
 [[nodiscard]] bool is_file_name(std::string_view name);
 /// Creates the folder and proves that files can be written in it; an io error says why not.
 void make_writable_folder(const std::filesystem::path& path);
+/// The name beside `path` that something damaged gets: `<path>.damaged-<UTC>`. Nothing has it yet.
+[[nodiscard]] std::filesystem::path aside_name(const std::filesystem::path& path);
+/// Gives what is damaged that name, and returns it.
+std::filesystem::path move_aside(const std::filesystem::path& path);
+/// Whether others than its owner may do anything with a file or folder; false where there is none.
+[[nodiscard]] bool is_open_to_others(const std::filesystem::path& path);
+/// A line in the log where it is.
+void warn_if_open_to_others(const std::filesystem::path& path);
 /// SHA-256 as 64 lower-case hex digits.
 [[nodiscard]] std::string sha256(std::span<const std::byte> bytes);
 /// MD5 as 32 lower-case hex digits: what older datasets publish; it says "same file", not "nobody meddled".
