@@ -6,7 +6,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::filesystem::path path = feroma::fuzz::scratch().file(feroma::fuzz::bytes_of(data, size));
   return feroma::fuzz::guarded([&] {
-    const std::vector<feroma::Bytes> records = feroma::read_journal(path);
+    const feroma::JournalContent content = feroma::examine_journal(path);
+    content.require_undamaged(path);
+    const std::vector<feroma::Bytes>& records = content.records;
     {
       feroma::Journal journal(path);
       feroma::fuzz::expect(journal.take_records() == records, "whoever opens a journal reads the same");

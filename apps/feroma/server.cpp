@@ -14,8 +14,10 @@
 #include "feroma/core/log.h"
 #include "feroma/dashboard/dashboard.h"
 #include "feroma/net/server_check.h"
+#include "feroma/store/round_log.h"
 #include "interrupt.h"
 #include "log_output.h"
+#include "owner_only.h"
 
 namespace feroma::cli {
 namespace {
@@ -30,6 +32,7 @@ struct ServerArguments {
   bool insecure = false;
   bool stay = false;
   bool check = false;
+  bool set_damage_aside = false;
   Format format = Format::text;
 };
 
@@ -127,7 +130,19 @@ std::string what_comes_next(const ServerStatus& status, int min_clients) {
                                                         : fmt::format("all {} rounds are done", status.rounds_finished);
 }
 
+/// The operator's word that a journal's damaged end may go; nothing is started.
+void set_damage_aside(const std::string& state) {
+  const OwnerOnly made;
+  const std::filesystem::path aside = RoundLog::set_damage_aside(state);
+  fmt::print("{}\n", aside.empty() ? fmt::format("{}: the journal is not damaged", state)
+                                   : fmt::format("what was damaged is in {} now", aside.string()));
+}
+
 void serve(ServerArguments arguments) {
+  if (arguments.set_damage_aside) {
+    set_damage_aside(arguments.state);
+    return;
+  }
   require(arguments.insecure != !arguments.listen.certificates.empty(), ErrorCode::invalid_config,
           "a server needs --certs FOLDER (feroma cert makes one) or, on loopback, --insecure");
   FederationPlan plan = read_federation_plan(load_config(arguments.config));
@@ -147,6 +162,7 @@ void serve(ServerArguments arguments) {
   for (const AdaptedDefault& one : plan.experiment.all_adapted()) {
     log::info("{}", one.text());
   }
+  const OwnerOnly made;
   plan.round_finished = print_round;
   // Models come and go by the hundred: what is freed is to be the system's again, not one thread's store.
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
@@ -200,6 +216,8 @@ void add_server_command(CLI::App& app) {
                    "Whoever looks must know its first line; elsewhere than on loopback one is made up otherwise")
       ->needs(dashboard);
   command->add_flag("--stay", arguments->stay, "After the last round go on serving `feroma assign` until stopped");
+  command->add_flag("--set-damage-aside", arguments->set_damage_aside,
+                    "Move a journal's damaged end aside, so that the next start goes on after the last whole round");
   command->add_flag("--check", arguments->check, "Only look whether it could start: config, certificates, disk, port");
   add_format_option(*command, arguments->format);
   command->footer("Example:\n  feroma server configs/federation.toml --state federation --insecure");

@@ -9,12 +9,14 @@
 #include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
+#include "feroma/core/files.h"
 #include "feroma/core/log.h"
 #include "feroma/drift/membership.h"
 #include "feroma/report/run_writer.h"
 #include "feroma/runtime/round_record.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/runtime/store_models.h"
+#include "feroma/store/index.h"
 #include "net/nonce.h"
 
 namespace feroma::net {
@@ -133,6 +135,10 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
       initial_(share(initialise(model_, rng_.derive("init")))) {
   require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
           "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
+  warn_if_open_to_others(plan.state);
+  for (const std::string& remark : log_.remarks()) {
+    log::warning("{}", remark);
+  }
   const std::string changes = changes_since(log_.job().config, plan);
   require(changes.empty(), ErrorCode::invalid_config,
           "{}: holds a federation with another config ({}); choose another folder", plan.state.string(), changes);
@@ -208,6 +214,37 @@ std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const Mod
           "{} may send {} models in one message with {} clients, at most {} can travel",
           plan.experiment.algorithms.front().label, std::max(most.task, most.answer), clients, kMostModels);
   return algorithm;
+}
+
+void prove_loadable(const FederationPlan& plan, const RoundLog& log) {
+  if (log.committed() == 0) {
+    return;
+  }
+  const ModelSpec model = plan.experiment.model(plan.input, plan.classes);
+  const Rng rng(static_cast<std::uint64_t>(plan.experiment.scenario.seed));
+  const ParametersPtr initial = share(initialise(model, rng.derive("init")));
+  const std::unique_ptr<Algorithm> algorithm = first_algorithm(plan, model, initial, rng);
+  Extras extras;
+  log.load(initial->shared_layout(), [&](ModelReader& in) {
+    algorithm->load(in);
+    extras = read_extras(in.in());
+  });
+  check_run_files(plan.state, extras.sizes);
+}
+
+std::string damage_of_results(const FederationPlan& plan) {
+  const std::filesystem::path results = plan.state / "results";
+  if (!std::filesystem::exists(results)) {
+    return "";
+  }
+  try {
+    static_cast<void>(open_store(results, plan.experiment.algorithms.front().label));
+    static_cast<void>(StoreIndex(results / "store.db", StoreIndex::Mode::read_only).list({}));
+  } catch (const Error& error) {
+    // What this build cannot do is no matter of what is in the files.
+    return error.code() == ErrorCode::unsupported ? "" : error.what();
+  }
+  return "";
 }
 
 std::unique_ptr<Algorithm> Coordinator::fresh_algorithm() const {
@@ -373,6 +410,10 @@ void Coordinator::finish() {
   fault_point("results.begun");
   // They get their name when they are whole; a server that is started again after the end has nothing to add.
   const std::filesystem::path results = plan_.state / "results";
+  if (const std::string damage = damage_of_results(plan_); !damage.empty()) {
+    log::warning("{}; what was in {} is in {} now, and results are written anew", damage, results.string(),
+                 move_aside(results).string());
+  }
   if (!std::filesystem::exists(results)) {
     const std::filesystem::path unfinished = plan_.state / "results.unfinished";
     std::filesystem::remove_all(unfinished);

@@ -15,6 +15,12 @@ namespace feroma::net {
 [[nodiscard]] std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const ModelSpec& model,
                                                          const ParametersPtr& initial, const Rng& rng);
 
+/// Reads the last finished round as a server that goes on from it does; an error names the file that is damaged. Writes
+/// nothing.
+void prove_loadable(const FederationPlan& plan, const RoundLog& log);
+/// What is wrong with a finished server's `results/`; empty where they can be served, or are not there.
+[[nodiscard]] std::string damage_of_results(const FederationPlan& plan);
+
 /**
  * Drives a federation: begins rounds when enough clients are there, runs the algorithm over the hub, and finishes each
  * round on disk before anybody is told. Started again over the same folder, it goes on after the last finished round.

@@ -1,6 +1,5 @@
 #include "feroma/net/server_check.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "core/listener.h"
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
+#include "feroma/core/files.h"
 #include "feroma/net/certificates.h"
 #include "feroma/net/codec.h"
 #include "feroma/runtime/server_context.h"
@@ -85,7 +85,7 @@ std::string advice_on_certificates(const fs::path& folder, std::string_view find
 std::string advice_on_state(const Error& error) {
   return error.code() == ErrorCode::io
              ? "let the user that the server runs as read and write there (chown), or name another one with --state"
-             : "restore the folder from a backup, or name another one with --state";
+             : "see \"Going back\" in docs/operations-reference.md, or name another folder with --state";
 }
 
 std::string advice_on_address(const Error& error) {
@@ -292,24 +292,39 @@ class Check {
           std::strerror(cause));
       return;
     }
-    const fs::path journal = plan_.state / "journal";
-    if (!fs::exists(journal) || read_journal(journal).empty()) {
-      ok("state", "{}: no federation yet, one will begin", plan_.state.string());
-      return;
-    }
-    if (!detail::PosixFile(journal, O_RDWR).try_lock()) {
+    if (RoundLog::is_held(plan_.state)) {
       add(CheckVerdict::problem, "state", "stop that server, or name another folder with --state",
           "{}: another server is at work here", plan_.state.string());
       return;
     }
-    const RoundLog log(plan_.state, []() -> JobRecord { unreachable(); });
+    check_access();
+    const RoundLog log(plan_.state);
+    if (log.job().id.empty()) {
+      ok("state", "{}: no federation yet, one will begin", plan_.state.string());
+      return;
+    }
     if (const std::string changes = changes_since(log.job().config, plan_); !changes.empty()) {
       add(CheckVerdict::problem, "state", "give the config it was begun with, or name another folder with --state",
           "{}: holds a federation with another config ({})", plan_.state.string(), changes);
       return;
     }
+    net::prove_loadable(plan_, log);
+    for (const std::string& remark : log.remarks()) {
+      add(CheckVerdict::warning, "state", "nothing, the server sets it right when it starts", "{}", remark);
+    }
+    if (const std::string damage = net::damage_of_results(plan_); !damage.empty()) {
+      add(CheckVerdict::warning, "state", "nothing, the server moves results/ aside and writes them anew", "{}",
+          damage);
+    }
     ok("state", "{}: holds this federation, {} of {} rounds are finished", plan_.state.string(), log.committed(),
        rounds_);
+  }
+
+  void check_access() {
+    if (fs::exists(plan_.state) && is_open_to_others(plan_.state)) {
+      add(CheckVerdict::warning, "state", fmt::format("chmod 700 {}", plan_.state.string()),
+          "{}: is open to others than its owner", plan_.state.string());
+    }
   }
 
   void check_disk() {

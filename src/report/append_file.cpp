@@ -4,8 +4,6 @@
 
 #include <span>
 
-#include "feroma/core/error.h"
-
 namespace feroma::detail {
 namespace {
 
@@ -14,7 +12,7 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 }  // namespace
 
 AppendFile::AppendFile(const std::filesystem::path& path, bool create)
-    : path_(path), file_(path, O_WRONLY | O_APPEND | (create ? O_CREAT | O_TRUNC : 0)) {}
+    : file_(path, O_WRONLY | O_APPEND | (create ? O_CREAT | O_TRUNC : 0)) {}
 
 void AppendFile::append(std::string_view text) {
   buffer_ += text;
@@ -31,9 +29,6 @@ std::uint64_t AppendFile::flush() {
 
 void AppendFile::truncate_to(std::uint64_t size) {
   buffer_.clear();
-  const std::uint64_t now = file_.size();
-  require(size <= now, ErrorCode::invalid_data, "{}: has {} bytes, but the checkpoint counts on {}", path_.string(),
-          now, size);
   file_.truncate(size);
 }
 

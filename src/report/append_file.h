@@ -23,7 +23,6 @@ class AppendFile {
  private:
   void write_buffer();
 
-  std::filesystem::path path_;
   PosixFile file_;
   std::string buffer_;
 };

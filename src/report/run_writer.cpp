@@ -218,7 +218,21 @@ RunFileSizes RunWriter::flush_and_sizes() {
   return {files_->metrics.flush(), files_->clients.flush(), files_->events.flush()};
 }
 
+void check_run_files(const std::filesystem::path& folder, const RunFileSizes& sizes) {
+  const std::array<std::pair<const char*, std::uint64_t>, 3> files{
+      {{"metrics.csv", sizes.metrics}, {"clients.csv", sizes.clients}, {"events.jsonl", sizes.events}}};
+  for (const auto& [name, size] : files) {
+    const std::filesystem::path file = folder / name;
+    const std::uint64_t now = std::filesystem::exists(file) ? std::filesystem::file_size(file) : 0;
+    require(size <= now, ErrorCode::invalid_data,
+            "{}: has {} bytes, but the checkpoint counts on {}; restore it from a backup, or give up its lines: "
+            "truncate -s {} {}",
+            file.string(), now, size, size, file.string());
+  }
+}
+
 void RunWriter::truncate_to(const RunFileSizes& sizes) {
+  check_run_files(folder_, sizes);
   files_->metrics.truncate_to(sizes.metrics);
   files_->clients.truncate_to(sizes.clients);
   files_->events.truncate_to(sizes.events);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
@@ -23,14 +24,24 @@ bool is_digest(std::string_view text) {
 }  // namespace
 
 BlobStore::BlobStore(fs::path folder) : folder_(std::move(folder)) {
-  make_writable_folder(folder_);
-  remove_unfinished_writes(folder_);
+  if (!fs::exists(folder_)) {
+    return;
+  }
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
+    if (is_unfinished_write(name)) {
+      continue;  // of a writer that was killed
+    }
     require(is_digest(name), ErrorCode::invalid_data, "{}: files here must be named after their SHA-256, got {}",
             folder_.string(), name);
-    known_.insert(name);
+    found_.insert(name);
   }
+}
+
+void BlobStore::vouch_for(const std::set<std::string>& digests) {
+  const std::lock_guard lock(mutex_);
+  std::set_intersection(digests.begin(), digests.end(), found_.begin(), found_.end(),
+                        std::inserter(trusted_, trusted_.end()));
 }
 
 fs::path BlobStore::path_of(const std::string& digest) const {
@@ -39,18 +50,28 @@ fs::path BlobStore::path_of(const std::string& digest) const {
   return folder_ / digest;
 }
 
+void BlobStore::make_ready() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(ready_, true)) {
+    make_writable_folder(folder_);
+    remove_unfinished_writes(folder_);
+  }
+}
+
 std::string BlobStore::put(std::span<const std::byte> bytes) {
+  make_ready();
   std::string digest = sha256(bytes);
   {
     const std::lock_guard lock(mutex_);
-    if (known_.contains(digest)) {
+    if (trusted_.contains(digest)) {
       return digest;
     }
   }
   const fs::path path = path_of(digest);
   write_file_unsynced(path, bytes);
   const std::lock_guard lock(mutex_);
-  known_.insert(digest);
+  found_.insert(digest);
+  trusted_.insert(digest);
   unsynced_.push_back(path);
   return digest;
 }
@@ -69,16 +90,19 @@ void BlobStore::sync() {
 }
 
 Bytes BlobStore::get(const std::string& digest) const {
+  require(fs::exists(path_of(digest)), ErrorCode::invalid_data, "{}: is missing", path_of(digest).string());
   Bytes bytes = read_file(path_of(digest));
   const std::string found = sha256(bytes);
-  require(found == digest, ErrorCode::invalid_data, "{}: is damaged: its SHA-256 is {}", path_of(digest).string(),
-          found);
+  require(found == digest, ErrorCode::invalid_data,
+          "{}: is damaged: its SHA-256 is {}; restore it from a backup (a file of this name is the right one)",
+          path_of(digest).string(), found);
   return bytes;
 }
 
 void BlobStore::keep_only(const std::set<std::string>& digests) {
   const std::lock_guard lock(mutex_);
-  for (auto it = known_.begin(); it != known_.end();) {
+  std::erase_if(trusted_, [&](const std::string& name) { return !digests.contains(name); });
+  for (auto it = found_.begin(); it != found_.end();) {
     if (digests.contains(*it)) {
       ++it;
       continue;
@@ -86,13 +110,13 @@ void BlobStore::keep_only(const std::set<std::string>& digests) {
     std::error_code error;
     fs::remove(folder_ / *it, error);
     require(!error, ErrorCode::io, "{}: cannot remove: {}", (folder_ / *it).string(), error.message());
-    it = known_.erase(it);
+    it = found_.erase(it);
   }
 }
 
 std::set<std::string> BlobStore::list() const {
   const std::lock_guard lock(mutex_);
-  return known_;
+  return found_;
 }
 
 }  // namespace feroma

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -50,37 +51,74 @@ bool is_head(std::span<const std::byte> bytes, Head& head) {
   return head.number > 0 && head.size <= kLargestRecord && head.check == check_of(head);
 }
 
-struct Parsed {
-  std::vector<Bytes> records;
-  std::uint64_t whole = 0;  ///< bytes up to the end of the last whole record
-};
+/// Files are written in whole pages: what never reached the disk begins at one of their ends.
+constexpr std::size_t kPage = 4096;
 
-Parsed parse(std::span<const std::byte> bytes, const fs::path& path) {
-  Parsed parsed;
-  if (bytes.size() < kMagic.size()) {
-    return parsed;  // it was never begun
+/// Whether `rest`, which stands at byte `at` behind the last whole record, can be what a crash left of the next one:
+/// its first bytes, or room that the file system made and never filled.
+bool is_unfinished(std::span<const std::byte> rest, std::uint64_t at, std::uint64_t number) {
+  const auto last = std::find_if(rest.rbegin(), rest.rend(), [](std::byte byte) { return byte != std::byte{0}; });
+  const auto filled = static_cast<std::size_t>(rest.rend() - last);
+  const std::size_t hole = (at + filled + kPage - 1) / kPage * kPage - at;
+  if (filled == 0) {
+    return true;
   }
-  require(std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0, ErrorCode::invalid_data,
-          "{}: is not a journal of this version", path.string());
+  const std::size_t known = std::min(rest.size(), sizeof(number));
+  if (std::memcmp(rest.data(), &number, known) != 0) {
+    return false;
+  }
+  Head head;
+  if (rest.size() < sizeof(Head) || hole < sizeof(Head)) {
+    return true;
+  }
+  return is_head(rest, head) && (rest.size() - sizeof(Head) < head.size || hole < rest.size());
+}
+
+/// What is wrong where record `number` should begin. A later record behind it says that there was more.
+std::string damage_of(std::span<const std::byte> rest, std::uint64_t at, std::uint64_t number) {
+  Head head;
+  for (std::size_t later = 1; later < rest.size(); ++later) {
+    if (is_head(rest.subspan(later), head) && head.number > number) {
+      return fmt::format("record {} at byte {} cannot be read, but record {} is there", number, at, head.number);
+    }
+  }
+  return is_head(rest, head) && head.number == number
+             ? fmt::format("the content of record {} at byte {} is not what was written", number, at)
+             : fmt::format("the {} bytes from byte {} on are no record {}", rest.size(), at, number);
+}
+
+JournalContent parse(std::span<const std::byte> bytes, const fs::path& path) {
+  JournalContent content;
+  const std::size_t magic = std::min(bytes.size(), kMagic.size());
+  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+  const bool is_begun = std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(magic),
+                                   std::as_bytes(std::span(kMagic)).begin());
+  if (magic < kMagic.size() ? is_begun : std::all_of(bytes.begin(), bytes.end(), is_zero)) {
+    content.cut = bytes.size();  // its first bytes were never all written
+    return content;
+  }
+  require(is_begun, ErrorCode::invalid_data, "{}: is not a journal of this version; restore the folder from a backup",
+          path.string());
   std::size_t at = kMagic.size();
   Head head;
-  while (is_head(bytes.subspan(at), head) && head.number == parsed.records.size() + 1 &&
+  while (is_head(bytes.subspan(at), head) && head.number == content.records.size() + 1 &&
          bytes.size() - at - sizeof(Head) >= head.size) {
     const auto record = bytes.subspan(at + sizeof(Head), head.size);
     if (crc_of(record) != head.crc) {
       break;
     }
-    parsed.records.emplace_back(record.begin(), record.end());
+    content.records.emplace_back(record.begin(), record.end());
     at += sizeof(Head) + head.size;
   }
-  parsed.whole = at;
-  // Only the last append can be unfinished. A later record behind the first bad one means that the file was damaged.
-  for (std::size_t later = at + 1; later < bytes.size(); ++later) {
-    require(!is_head(bytes.subspan(later), head) || head.number <= parsed.records.size() + 1, ErrorCode::invalid_data,
-            "{}: is damaged: record {} cannot be read, but record {} is there", path.string(),
-            parsed.records.size() + 1, head.number);
+  content.whole = at;
+  const auto rest = bytes.subspan(at);
+  const std::uint64_t next = content.records.size() + 1;
+  if (is_unfinished(rest, at, next)) {
+    content.cut = rest.size();
+  } else {
+    content.damage = damage_of(rest, at, next);
   }
-  return parsed;
+  return content;
 }
 
 }  // namespace
@@ -94,20 +132,25 @@ Journal::Journal(fs::path path) : path_(std::move(path)) {
   make_writable_folder(path_.parent_path());
   held_ = std::make_unique<Held>(Held{detail::PosixFile(path_, O_RDWR | O_CREAT | O_APPEND)});
   require(held_->file.try_lock(), ErrorCode::io, "{}: another process holds this journal", path_.string());
-  const Bytes bytes = read_file(path_);
-  Parsed parsed = parse(bytes, path_);
-  if (parsed.whole == 0) {
+  JournalContent content = examine_journal(path_);
+  content.require_undamaged(path_);
+  records_ = std::move(content.records);
+  count_ = records_.size();
+  whole_ = content.whole;
+  cut_ = content.cut;
+}
+
+void Journal::make_ready() {
+  if (whole_ == 0) {
     held_->file.truncate(0);
     held_->file.write_all(std::as_bytes(std::span(kMagic)));
     held_->file.sync();
-  } else if (parsed.whole < bytes.size()) {
-    cut_ = bytes.size() - parsed.whole;
-    held_->file.truncate(parsed.whole);
+  } else if (cut_ > 0) {
+    held_->file.truncate(whole_);
     held_->file.sync();
   }
   detail::sync_folder(path_.parent_path());
-  records_ = std::move(parsed.records);
-  count_ = records_.size();
+  ready_ = true;
 }
 
 Journal::~Journal() = default;
@@ -116,6 +159,9 @@ Journal::Journal(Journal&&) noexcept = default;
 void Journal::append(std::span<const std::byte> record) {
   require(record.size() <= kLargestRecord, ErrorCode::internal, "{}: a record has at most {} bytes, got {}",
           path_.string(), kLargestRecord, record.size());
+  if (!ready_) {
+    make_ready();
+  }
   const Head head = head_of(count_ + 1, record);
   Bytes bytes(sizeof(Head) + record.size());
   std::memcpy(bytes.data(), &head, sizeof(Head));
@@ -136,6 +182,12 @@ void Journal::append(std::span<const std::byte> record) {
   count_ += 1;
 }
 
-std::vector<Bytes> read_journal(const fs::path& path) { return parse(read_file(path), path).records; }
+void JournalContent::require_undamaged(const fs::path& path) const {
+  require(damage.empty(), ErrorCode::invalid_data, "{}: is damaged: {}", path.string(), damage);
+}
+
+JournalContent examine_journal(const fs::path& path) {
+  return fs::exists(path) ? parse(read_file(path), path) : JournalContent{};
+}
 
 }  // namespace feroma

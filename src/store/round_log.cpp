@@ -1,17 +1,21 @@
 #include "feroma/store/round_log.h"
 
-#include <set>
+#include <fcntl.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
 
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
+#include "feroma/core/files.h"
 
 namespace feroma {
 namespace {
 
 namespace fs = std::filesystem;
-
-enum class Kind : std::uint8_t { job = 1, started = 2, commit = 3 };
 
 std::vector<float> floats_in(const Bytes& bytes, const std::string& name) {
   ArchiveReader archive(bytes, name);
@@ -20,38 +24,177 @@ std::vector<float> floats_in(const Bytes& bytes, const std::string& name) {
   return values;
 }
 
+/// One line of words, the last of which is a checksum of the others.
+std::string witness_text(const std::string& job, Round round, const std::string& state) {
+  const std::string words = fmt::format("feroma-finished-1 {} {} {}", job, round, state);
+  return fmt::format("{} {:08x}\n", words,
+                     ::crc32_z(0, reinterpret_cast<const unsigned char*>(words.data()), words.size()));
+}
+
+fs::path folder_that_is_free(const fs::path& folder) {
+  require(!RoundLog::is_held(folder), ErrorCode::io, "{}: another process holds this journal",
+          (folder / "journal").string());
+  return folder;
+}
+
 }  // namespace
 
+RoundLog::RoundLog(const fs::path& folder, Unread) : folder_(folder), blobs_(folder / "models") {}
+
+RoundLog::RoundLog(const fs::path& folder) : RoundLog(folder, Unread{}) {
+  const JournalContent content = examine_journal(journal_file());
+  if (content.records.empty() && content.damage.empty()) {
+    require_nothing_to_lose();
+  }
+  adopt(content);
+}
+
 RoundLog::RoundLog(const fs::path& folder, const std::function<JobRecord()>& make_job)
-    : journal_(folder / "journal"), blobs_(folder / "models") {
+    : RoundLog(folder_that_is_free(folder)) {
+  journal_.emplace(journal_file());
   // What is in folders survives only if the folders do.
   detail::sync_folder(folder);
   detail::sync_folder(folder.parent_path());
-  const std::vector<Bytes> records = journal_.take_records();
-  if (records.empty()) {
+  if (job_.id.empty()) {
     job_ = make_job();
-    ArchiveWriter record;
-    record.put(Kind::job);
-    record.put(std::string_view(job_.id));
-    record.put(std::string_view(job_.config));
-    journal_.append(record.bytes());
+    append(Kind::job, [this](ArchiveWriter& record) {
+      record.put(std::string_view(job_.id));
+      record.put(std::string_view(job_.config));
+    });
   }
-  for (const Bytes& record : records) {
-    replay(record);
+  if (witness_ == Witness::damaged) {
+    remarks_.push_back(
+        fmt::format("what was in {} is in {} now", witness_file().string(), move_aside(witness_file()).string()));
   }
-  // What an unfinished round left may never have reached the disk.
-  std::set<std::string> finished(models_.begin(), models_.end());
-  finished.insert(state_);
-  blobs_.keep_only(finished);
+  if (committed_ > 0 && witness_round_ != committed_) {
+    write_witness();
+  }
 }
 
-void RoundLog::replay(std::span<const std::byte> record) {
-  ArchiveReader in(record, "the journal");
+bool RoundLog::is_held(const fs::path& folder) {
+  const fs::path journal = folder / "journal";
+  return fs::exists(journal) && detail::PosixFile(journal, O_RDONLY).is_held();
+}
+
+fs::path RoundLog::set_damage_aside(const fs::path& folder) {
+  RoundLog log(folder_that_is_free(folder), Unread{});
+  JournalContent content = examine_journal(log.journal_file());
+  if (content.damage.empty()) {
+    return {};
+  }
+  content.damage.clear();
+  log.adopt(content);  // what is whole fits together, or it is refused here
+  const Bytes all = read_file(log.journal_file());
+  fs::path aside = aside_name(log.journal_file());
+  write_file_atomically(aside, all);
+  write_file_atomically(log.journal_file(), std::span(all).first(content.whole));
+  return aside;
+}
+
+void RoundLog::require_nothing_to_lose() const {
+  // All that a server writes once its journal has begun.
+  for (const char* name : {"finished", "results", "metrics.csv", "clients.csv", "events.jsonl"}) {
+    require(!fs::exists(folder_ / name), ErrorCode::invalid_data,
+            "{}: is missing or empty, but {} is there: a federation began here, and nothing is begun in its place; "
+            "restore the folder from a backup, or move it aside to begin a new one",
+            journal_file().string(), (folder_ / name).string());
+  }
+  require(blobs_.list().empty(), ErrorCode::invalid_data,
+          "{}: is missing or empty, but {} holds {} files: a federation began here, and nothing is begun in its place; "
+          "restore the folder from a backup, or move it aside to begin a new one",
+          journal_file().string(), (folder_ / "models").string(), blobs_.list().size());
+}
+
+void RoundLog::adopt(const JournalContent& content) {
+  read_witness();
+  for (std::size_t i = 0; i < content.records.size(); ++i) {
+    replay(content.records[i], fmt::format("{}: record {}", journal_file().string(), i + 1));
+  }
+  require(content.damage.empty(), ErrorCode::invalid_data, "{}: is damaged: {}; {}", journal_file().string(),
+          content.damage, way_back());
+  require(witness_ != Witness::whole || witness_job_ == job_.id, ErrorCode::invalid_data,
+          "{}: is of federation {}, but {} of {}: restore the one that belongs to the other, or the folder, from a "
+          "backup",
+          journal_file().string(), job_.id, witness_file().string(), witness_job_);
+  require(
+      witness_ != Witness::whole || witness_met_, ErrorCode::invalid_data,
+      "{}: lost its end: round {} was finished ({} says so), and round {} is the last one in it; restore the folder "
+      "from a backup; where it is one, and older on purpose, move {} aside",
+      journal_file().string(), witness_round_, witness_file().string(), committed_, witness_file().string());
+  require_models();
+  if (content.cut > 0) {
+    remarks_.push_back(fmt::format("{}: ends with {} bytes of an unfinished record, as after a crash; they are cut off",
+                                   journal_file().string(), content.cut));
+  }
+  blobs_.vouch_for(named());
+}
+
+std::set<std::string> RoundLog::named() const {
+  std::set<std::string> digests(models_.begin(), models_.end());
+  if (committed_ > 0) {
+    digests.insert(state_);
+  }
+  return digests;
+}
+
+void RoundLog::require_models() const {
+  for (const std::string& digest : named()) {
+    require(fs::exists(blobs_.path_of(digest)), ErrorCode::invalid_data,
+            "{}: is missing, and round {} cannot be gone on from without it; restore it from a backup (a file of this "
+            "name is the right one), or the whole folder",
+            blobs_.path_of(digest).string(), committed_);
+  }
+}
+
+std::string RoundLog::way_back() const {
+  const std::set<std::string> needed = named();
+  const std::set<std::string> there = blobs_.list();
+  const bool is_whole = std::includes(there.begin(), there.end(), needed.begin(), needed.end());
+  const bool is_last = committed_ > 0 ? witness_ != Witness::whole || witness_met_ : there.empty();
+  if (!is_whole || !is_last || job_.id.empty()) {
+    return "restore the folder from a backup";
+  }
+  return fmt::format(
+      "what stands before it is whole up to round {}: `feroma server --set-damage-aside` keeps a "
+      "copy of the journal and lets it end there",
+      committed_);
+}
+
+void RoundLog::read_witness() {
+  if (!fs::exists(witness_file())) {
+    return;
+  }
+  const std::string text = read_text(witness_file());
+  std::istringstream words(text);
+  std::string name, job, state;
+  Round round = 0;
+  if (words >> name >> job >> round >> state && text == witness_text(job, round, state)) {
+    witness_ = Witness::whole;
+    witness_job_ = job;
+    witness_round_ = round;
+    witness_state_ = state;
+    return;
+  }
+  witness_ = Witness::damaged;
+  remarks_.push_back(fmt::format("{}: is damaged; the journal says the same, so it is moved aside and written anew",
+                                 witness_file().string()));
+}
+
+void RoundLog::write_witness() const {
+  write_file_atomically(witness_file(), witness_text(job_.id, committed_, state_));
+}
+
+void RoundLog::replay(std::span<const std::byte> record, const std::string& name) {
+  ArchiveReader in(record, name);
   const auto kind = in.get<Kind>();
+  require(kind == Kind::job || !job_.id.empty(), ErrorCode::invalid_data, "{}: stands before a federation was begun",
+          name);
   switch (kind) {
     case Kind::job:
+      require(job_.id.empty(), ErrorCode::invalid_data, "{}: begins a second federation", name);
       job_.id = in.get_string();
       job_.config = in.get_string();
+      require(!job_.id.empty(), ErrorCode::invalid_data, "{}: names no federation", name);
       break;
     case Kind::started: {
       StartedRound round;
@@ -64,7 +207,7 @@ void RoundLog::replay(std::span<const std::byte> record) {
     }
     case Kind::commit: {
       const auto round = in.get<std::int32_t>();
-      require(round > committed_, ErrorCode::invalid_data, "the journal finishes round {} after round {}", round,
+      require(round > committed_, ErrorCode::invalid_data, "{}: finishes round {} after round {}", name, round,
               committed_);
       committed_ = round;
       state_ = in.get_string();
@@ -73,23 +216,31 @@ void RoundLog::replay(std::span<const std::byte> record) {
         models_.push_back(in.get_string());
       }
       started_.reset();
+      witness_met_ = witness_met_ || (round == witness_round_ && state_ == witness_state_);
       break;
     }
-    default: fail(ErrorCode::invalid_data, "the journal has a record of the unknown kind {}", static_cast<int>(kind));
+    default: fail(ErrorCode::invalid_data, "{}: is of the unknown kind {}", name, static_cast<int>(kind));
   }
   in.expect_end();
 }
 
-void RoundLog::start(const StartedRound& round) {
+void RoundLog::append(Kind kind, const std::function<void(ArchiveWriter&)>& write) {
+  require(journal_.has_value(), ErrorCode::internal, "[log] {} is only read", journal_file().string());
   ArchiveWriter record;
-  record.put(Kind::started);
-  record.put<std::int32_t>(round.round);
+  record.put(kind);
+  write(record);
+  journal_->append(record.bytes());
+}
+
+void RoundLog::start(const StartedRound& round) {
   std::vector<std::uint32_t> clients;
   for (const ClientId client : round.participants) {
     clients.push_back(to_index(client));
   }
-  record.put(clients);
-  journal_.append(record.bytes());
+  append(Kind::started, [&](ArchiveWriter& record) {
+    record.put<std::int32_t>(round.round);
+    record.put(clients);
+  });
   started_ = round;
 }
 
@@ -113,23 +264,23 @@ void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save
   const std::string digest = blobs_.put(state.bytes());
   blobs_.sync();
   fault_point("commit.synced");
-  ArchiveWriter record;
-  record.put(Kind::commit);
-  record.put<std::int32_t>(round);
-  record.put(std::string_view(digest));
-  record.put<std::uint32_t>(static_cast<std::uint32_t>(models.size()));
-  for (const std::string& model : models) {
-    record.put(std::string_view(model));
-  }
-  journal_.append(record.bytes());
+  append(Kind::commit, [&](ArchiveWriter& record) {
+    record.put<std::int32_t>(round);
+    record.put(std::string_view(digest));
+    record.put<std::uint32_t>(static_cast<std::uint32_t>(models.size()));
+    for (const std::string& model : models) {
+      record.put(std::string_view(model));
+    }
+  });
   fault_point("commit.appended");
   // From here on the round stands. What only earlier rounds name is of no more use.
   committed_ = round;
   state_ = digest;
   models_.assign(models.begin(), models.end());
   started_.reset();
-  models.insert(digest);
-  blobs_.keep_only(models);
+  write_witness();
+  fault_point("commit.witnessed");
+  blobs_.keep_only(named());
   fault_point("commit.cleaned");
 }
 

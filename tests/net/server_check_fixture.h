@@ -11,6 +11,7 @@
 #include "feroma/net/certificates.h"
 #include "feroma/net/server_check.h"
 #include "feroma/store/round_log.h"
+#include "net/coordinator.h"
 #include "net/x509.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
@@ -98,8 +99,25 @@ min_clients = 3
     write_file_atomically(path, pem_of(*certificate));
   }
 
+  /// Finishes a round as a server does before anybody has trained anything.
+  static void finish_round(RoundLog& log, Round round, const FederationPlan& what) {
+    const ModelSpec model = what.experiment.model(what.input, what.classes);
+    const Rng rng(static_cast<std::uint64_t>(what.experiment.scenario.seed));
+    const std::unique_ptr<Algorithm> algorithm =
+        first_algorithm(what, model, share(initialise(model, rng.derive("init"))), rng);
+    log.commit(round, [&](ModelWriter& out) {
+      algorithm->save(out);
+      for (int file = 0; file < 3; ++file) {
+        out.out().put<std::uint64_t>(0);  // no lines for people
+      }
+      out.out().put<std::uint32_t>(0);  // no client counted
+    });
+  }
+
   /// Begins a federation with a plan's config, as a server does.
   [[nodiscard]] RoundLog begin(const FederationPlan& what) const {
+    fs::create_directory(state_);
+    fs::permissions(state_, fs::perms::owner_all);
     return RoundLog(state_, [&] { return JobRecord{"job", to_toml(what.experiment.resolved())}; });
   }
 

@@ -45,7 +45,7 @@ TEST_F(ServerCheck, AFolderThatIsSomebodyElses) {
 TEST_F(ServerCheck, AFederationThatGoesOn) {
   {
     RoundLog log = begin(plan());
-    log.commit(1, [](ModelWriter&) {});
+    finish_round(log, 1, plan());
   }
   const std::vector<CheckLine> lines = check(plan());
   EXPECT_FALSE(has_problem(lines)) << check_table(lines);
@@ -56,7 +56,7 @@ TEST_F(ServerCheck, AFederationThatIsFinished) {
   {
     RoundLog log = begin(plan());
     for (Round round = 1; round <= 5; ++round) {
-      log.commit(round, [](ModelWriter&) {});
+      finish_round(log, round, plan());
     }
   }
   EXPECT_TRUE(holds(check_table(check(plan())), "holds this federation, 5 of 5 rounds are finished"));
@@ -66,7 +66,7 @@ TEST_F(ServerCheck, AFederationThatPlaysMoreRoundsThanItsConfigHas) {
   const FederationPlan what = plan({}, "name = 'atp'\nrate_rounds = 7\n");
   {
     RoundLog log = begin(what);
-    log.commit(1, [](ModelWriter&) {});
+    finish_round(log, 1, what);
   }
   EXPECT_TRUE(holds(check_table(check(what)), "holds this federation, 1 of 12 rounds are finished"));
 }
@@ -104,6 +104,8 @@ TEST_F(ServerCheck, AFederationFromAMachineWithOtherInstructions) {
     Settings config = plan().experiment.resolved();
     config["training.simd"] = {std::string(name_of(target)), "elsewhere"};
     std::filesystem::remove_all(state_);
+    fs::create_directory(state_);
+    fs::permissions(state_, fs::perms::owner_all);
     const RoundLog begun(state_, [&] { return JobRecord{"job", to_toml(config)}; });
   };
   const std::atomic<bool> stop = false;
@@ -135,7 +137,31 @@ TEST_F(ServerCheck, ADamagedJournal) {
   bytes[40] ^= std::byte{1};  // in the first record, with another one behind it
   write_file_atomically(state_ / "journal", bytes);
   EXPECT_TRUE(holds(problem(check(plan()), "state"), "journal: is damaged"));
-  EXPECT_TRUE(holds(advice(check(plan())), "restore the folder from a backup"));
+  EXPECT_TRUE(holds(problem(check(plan()), "state"), "restore the folder from a backup"));
+  EXPECT_TRUE(holds(advice(check(plan())), "see \"Going back\" in docs/operations-reference.md"));
+}
+
+TEST_F(ServerCheck, AModelThatIsDamaged) {
+  {
+    RoundLog log = begin(plan());
+    finish_round(log, 1, plan());
+  }
+  for (const auto& entry : fs::directory_iterator(state_ / "models")) {
+    const Bytes whole = read_file(entry.path());
+    Bytes bytes = whole;
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    write_file_atomically(entry.path(), bytes);
+    EXPECT_TRUE(holds(problem(check(plan()), "state"), entry.path().filename().string() + ": is damaged"));
+    write_file_atomically(entry.path(), whole);
+  }
+  EXPECT_FALSE(has_problem(check(plan())));
+}
+
+TEST_F(ServerCheck, AFolderThatOthersMayRead) {
+  static_cast<void>(begin(plan()));
+  fs::permissions(state_, fs::perms(0755));
+  EXPECT_TRUE(holds(warning(check(plan()), "state"), "federation: is open to others than its owner"));
+  EXPECT_EQ(advice(check(plan())), fmt::format("chmod 700 {}", state_.string()));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(Journal, KeepsWhatWasAppended) {
       << "they are handed over once, not kept for as long as the federation lives";
   EXPECT_EQ(again.cut(), 0U);
   again.append(bytes_of("4"));
-  EXPECT_EQ(read_journal(folder / "j").size(), 4U);
+  EXPECT_EQ(examine_journal(folder / "j").records.size(), 4U);
 }
 
 TEST(Journal, IsHeldByOneProcess) {
@@ -57,9 +57,10 @@ TEST(Journal, CutsAnUnfinishedEnd) {
       Journal journal(torn);
       EXPECT_EQ(journal.take_records().size(), 2U) << length;
       EXPECT_EQ(journal.cut(), length - before);
+      EXPECT_EQ(std::filesystem::file_size(torn), length) << "who only opens it may still have been mistaken";
       journal.append(bytes_of("again"));
     }
-    EXPECT_EQ(read_journal(torn).back(), bytes_of("again"));
+    EXPECT_EQ(examine_journal(torn).records.back(), bytes_of("again"));
   }
   // The file system may have made room that was never filled.
   Bytes zeros(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(before));
@@ -67,22 +68,51 @@ TEST(Journal, CutsAnUnfinishedEnd) {
   EXPECT_EQ(Journal(folder.write("zeros", zeros)).take_records().size(), 2U);
 }
 
-// A flipped bit costs the last record at most; anywhere else the journal is refused, never quietly shortened.
-TEST(Journal, RefusesDamageBeforeTheEnd) {
+// A flipped bit is no torn write, wherever it is: the journal is refused, never quietly shortened.
+TEST(Journal, RefusesEveryFlippedBit) {
   const TempFolder folder;
   const Bytes whole = journal_of_three(folder / "j");
-  const std::size_t last = whole.size() - 24 - 16;
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     Bytes flipped = whole;
     flipped[bit / 8] ^= std::byte{1} << (bit % 8);
     const auto path = folder.write("flipped", flipped);
-    if (bit / 8 < last) {
-      const std::string error = error_of(ErrorCode::invalid_data, [&] { Journal journal(path); });
-      EXPECT_TRUE(holds(error, bit / 8 < 8 ? "is not a journal" : "is damaged")) << bit << " " << error;
-    } else {
-      EXPECT_EQ(Journal(path).take_records().size(), 2U) << bit;
-    }
+    const std::string error = error_of(ErrorCode::invalid_data, [&] { Journal journal(path); });
+    EXPECT_TRUE(holds(error, bit / 8 < 8 ? "is not a journal" : "is damaged")) << bit << " " << error;
+    EXPECT_EQ(read_file(path), flipped);
   }
+}
+
+TEST(Journal, RefusesWhatIsAppendedToIt) {
+  const TempFolder folder;
+  const Bytes whole = journal_of_three(folder / "j");
+  for (const std::string_view garbage : {"x", "a line\n", "more than the head of a record has bytes"}) {
+    Bytes longer = whole;
+    const Bytes more = bytes_of(garbage);
+    longer.insert(longer.end(), more.begin(), more.end());
+    const JournalContent content = examine_journal(folder.write("longer", longer));
+    EXPECT_EQ(content.records.size(), 3U);
+    EXPECT_EQ(content.whole, whole.size());
+    EXPECT_TRUE(holds(content.damage, "are no record 4")) << content.damage;
+  }
+}
+
+// What never reached the disk begins at the end of a page, so zeros in the middle of one were written or are damage.
+TEST(Journal, TellsAnUnfilledPageFromAWrongContent) {
+  const TempFolder folder;
+  {
+    Journal journal(folder / "j");
+    journal.append(bytes_of("first"));
+    journal.append(Bytes(10000, std::byte{7}));
+  }
+  const Bytes whole = read_file(folder / "j");
+  const auto zeroed_from = [&](std::size_t at) {
+    Bytes bytes = whole;
+    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), std::byte{0});
+    return examine_journal(folder.write("zeroed", bytes));
+  };
+  EXPECT_TRUE(zeroed_from(8192).damage.empty());
+  EXPECT_EQ(zeroed_from(8192).records.size(), 1U);
+  EXPECT_TRUE(holds(zeroed_from(whole.size() - 2).damage, "the content of record 2 at byte 37"));
 }
 
 TEST(Journal, RecordsCannotChangePlaces) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <map>
 
 #include "feroma/core/files.h"
 #include "feroma/models/spec.h"
@@ -117,7 +119,6 @@ TEST(RoundLog, WhatAnUnfinishedRoundLeftIsWrittenAgain) {
   const std::filesystem::path left = folder / "state" / "models" / sha256(values.bytes());
   write_file_atomically(left, std::string_view("half"));
   RoundLog log = open(folder);
-  EXPECT_FALSE(std::filesystem::exists(left));
   commit(log, 2, {model(2)});
   Round round = 0;
   EXPECT_EQ(load(log, 1, round).front()->values()[0], model(2)->values()[0]);
@@ -134,6 +135,157 @@ TEST(RoundLog, ADamagedModelIsNotBelieved) {
   }
   Round round = 0;
   EXPECT_TRUE(holds(error_of(ErrorCode::invalid_data, [&] { static_cast<void>(load(log, 1, round)); }), "is damaged"));
+}
+
+// ---- damage ----
+
+/// Everything below a folder, by name, with its content.
+std::map<std::string, Bytes> tree_of(const std::filesystem::path& folder) {
+  std::map<std::string, Bytes> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    files[entry.path().lexically_relative(folder).string()] =
+        entry.is_regular_file() ? read_file(entry.path()) : Bytes{};
+  }
+  return files;
+}
+
+/// A federation of two rounds with three models in the last one.
+class DamagedLog : public ::testing::Test {
+ protected:
+  DamagedLog() {
+    RoundLog log = open(folder_);
+    log.start({1, {ClientId{0}}});
+    commit(log, 1, {model(1), model(2)});
+    length_after_first_ = std::filesystem::file_size(journal_);
+    log.start({2, {ClientId{0}}});
+    commit(log, 2, {model(3), model(4), model(5)});
+  }
+
+  void write_journal(const Bytes& bytes) { folder_.write("state/journal", bytes); }
+  /// What opening says, and reading alone says the same; neither changes anything.
+  std::string refused() {
+    const std::map<std::string, Bytes> before = tree_of(state_);
+    const std::string read = error_of(ErrorCode::invalid_data, [&] { const RoundLog log(state_); });
+    EXPECT_EQ(error_of(ErrorCode::invalid_data, [&] { open(folder_); }), read);
+    EXPECT_EQ(tree_of(state_), before);
+    return read;
+  }
+  std::size_t models() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(state_ / "models"), {}));
+  }
+
+  TempFolder folder_;
+  std::filesystem::path state_ = folder_ / "state";
+  std::filesystem::path journal_ = state_ / "journal";
+  std::uintmax_t length_after_first_ = 0;
+};
+
+TEST_F(DamagedLog, AFlippedBitInTheLastRecordLosesNoModel) {
+  Bytes bytes = read_file(journal_);
+  bytes[bytes.size() - 5] ^= std::byte{1};
+  write_journal(bytes);
+  EXPECT_TRUE(holds(refused(), "journal: is damaged: the content of record 5")) << refused();
+  EXPECT_TRUE(holds(refused(), "; restore the folder from a backup")) << "the models of round 1 are gone";
+  EXPECT_EQ(models(), 4U);
+}
+
+TEST_F(DamagedLog, ALostEndIsMissed) {
+  const Bytes whole = read_file(journal_);
+  constexpr std::size_t kStep = 7;
+  for (std::size_t length = 8; length < whole.size(); length += kStep) {
+    write_journal({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+    const std::string error = error_of(ErrorCode::invalid_data, [&] { open(folder_); });
+    EXPECT_TRUE(holds(error, "/journal: ")) << length << " " << error;
+  }
+  write_journal({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length_after_first_)});
+  EXPECT_TRUE(holds(refused(), "journal: lost its end: round 2 was finished")) << refused();
+  EXPECT_EQ(models(), 4U);
+}
+
+TEST_F(DamagedLog, AFolderOfAnEarlierVersionHasNoSecondWitness) {
+  std::filesystem::remove(state_ / "finished");
+  EXPECT_EQ(open(folder_).committed(), 2);
+  EXPECT_TRUE(std::filesystem::exists(state_ / "finished"));
+  std::filesystem::remove(state_ / "finished");
+  Bytes bytes = read_file(journal_);
+  bytes.resize(length_after_first_);
+  write_journal(bytes);
+  EXPECT_TRUE(holds(refused(), "is missing, and round 1 cannot be gone on from without it")) << refused();
+}
+
+TEST_F(DamagedLog, NothingIsBegunWhereAJournalWasLost) {
+  for (const bool is_empty : {false, true}) {
+    std::filesystem::remove(journal_);
+    if (is_empty) {
+      write_file_atomically(journal_, std::string_view(""));
+    }
+    EXPECT_TRUE(holds(refused(), "journal: is missing or empty, but ")) << refused();
+    std::filesystem::remove(state_ / "finished");
+    EXPECT_TRUE(holds(refused(), "models holds 4 files")) << refused();
+  }
+  EXPECT_EQ(models(), 4U);
+}
+
+TEST_F(DamagedLog, AnotherFederationsJournalIsRefused) {
+  {
+    RoundLog other(folder_ / "other", [] { return JobRecord{"job-2", ""}; });
+    commit(other, 2, {model(7)});
+  }
+  write_journal(read_file(folder_ / "other" / "journal"));
+  EXPECT_TRUE(holds(refused(), "is of federation job-2, but")) << refused();
+}
+
+TEST_F(DamagedLog, AWitnessThatIsDamagedIsWrittenAnew) {
+  Bytes bytes = read_file(state_ / "finished");
+  const Bytes whole = bytes;
+  bytes[30] ^= std::byte{4};
+  write_file_atomically(state_ / "finished", bytes);
+  EXPECT_EQ(RoundLog(state_).remarks().size(), 1U);
+  {
+    const RoundLog log = open(folder_);
+    ASSERT_EQ(log.remarks().size(), 2U);
+    EXPECT_TRUE(holds(log.remarks()[1], "finished.damaged-2")) << log.remarks()[1];
+  }
+  EXPECT_EQ(read_file(state_ / "finished"), whole);
+  EXPECT_TRUE(RoundLog(state_).remarks().empty());
+}
+
+TEST_F(DamagedLog, WhatIsBehindTheLastRoundCanBeSetAside) {
+  Bytes bytes = read_file(journal_);
+  const Bytes whole = bytes;
+  bytes.insert(bytes.end(), 40, std::byte{'x'});
+  write_journal(bytes);
+  EXPECT_TRUE(holds(refused(), "is whole up to round 2: `feroma server --set-damage-aside`")) << refused();
+  const std::filesystem::path aside = RoundLog::set_damage_aside(state_);
+  EXPECT_TRUE(aside.filename().string().starts_with("journal.damaged-2")) << aside;
+  EXPECT_EQ(read_file(aside), bytes);
+  EXPECT_EQ(read_file(journal_), whole);
+  EXPECT_EQ(open(folder_).committed(), 2);
+  EXPECT_TRUE(RoundLog::set_damage_aside(state_).empty());
+}
+
+TEST_F(DamagedLog, WhatCannotBeGoneOnFromIsNotSetAside) {
+  Bytes bytes = read_file(journal_);
+  bytes[bytes.size() - 5] ^= std::byte{1};
+  write_journal(bytes);
+  const std::map<std::string, Bytes> before = tree_of(state_);
+  error_of(ErrorCode::invalid_data, [&] { RoundLog::set_damage_aside(state_); });
+  EXPECT_EQ(tree_of(state_), before);
+}
+
+TEST_F(DamagedLog, OnlyReadNothingCanBeAdded) {
+  RoundLog log(state_);
+  error_of(ErrorCode::internal, [&] { log.start({3, {ClientId{0}}}); });
+}
+
+TEST_F(DamagedLog, LeftoversStayUntilTheNextRoundIsFinished) {
+  const std::filesystem::path left = state_ / "models" / std::string(64, 'a');
+  write_file_atomically(left, std::string_view("of a round that was not finished"));
+  RoundLog log = open(folder_);
+  EXPECT_TRUE(std::filesystem::exists(left));
+  commit(log, 3, {model(1)});
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_EQ(models(), 2U);
 }
 
 }  // namespace

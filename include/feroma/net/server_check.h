@@ -20,8 +20,8 @@ struct CheckLine {
 };
 
 /// Looks at everything that would keep a server with this plan from starting or from working, and starts nothing. A
-/// state folder that is not there is not made; one that is there is opened as the server would. Of the dashboard's
-/// address (empty: none) only whether it leaves the others theirs is said here.
+/// state folder that is not there is not made; of one that is there all that the server would go on from is read, and
+/// nothing is written. Of the dashboard's address (empty: none) only whether it leaves the others theirs is said here.
 [[nodiscard]] std::vector<CheckLine> check_server(const FederationPlan& plan, const ListenOptions& listen,
                                                   const std::string& dashboard_address = {});
 

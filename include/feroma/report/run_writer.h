@@ -19,6 +19,9 @@ struct RunFileSizes {
   friend bool operator==(const RunFileSizes&, const RunFileSizes&) = default;
 };
 
+/// Refuses a folder in which one of these files is missing or shorter, and says how to go on all the same.
+void check_run_files(const std::filesystem::path& folder, const RunFileSizes& sizes);
+
 /**
  * Writes metrics.csv, clients.csv, events.jsonl, mixing/ and profiles/ of a run directory. Lines are buffered until
  * `flush_and_sizes`; what was not flushed belongs to no committed round and is lost with the process.

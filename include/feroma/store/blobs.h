@@ -11,29 +11,36 @@
 
 namespace feroma {
 
-/// A folder of files that are named after their content (SHA-256): what is there is never written twice, and never
-/// changes. What was never synced may be damaged after a power loss, so whoever opens the folder keeps only what it
-/// knows to be whole. Safe to use from several threads.
+/// A folder of files that are named after their content (SHA-256). What was never synced may be damaged after a power
+/// loss, so of what is found only that is believed which somebody vouches for; the rest is written again when it is
+/// put, and stays until it is removed. Safe to use from several threads.
 class BlobStore {
  public:
-  /// Creates the folder, and removes what a killed writer left unfinished.
+  /// Looks at the folder, which need not be there, and writes nothing.
   explicit BlobStore(std::filesystem::path folder);
+  /// Believes what was found under these names: they were synced before somebody wrote them down.
+  void vouch_for(const std::set<std::string>& digests);
+  /// Where a digest's bytes are, or would be.
+  [[nodiscard]] std::filesystem::path path_of(const std::string& digest) const;
 
   /// Writes the bytes and returns their digest; they survive a power loss once `sync` has returned.
   [[nodiscard]] std::string put(std::span<const std::byte> bytes);
   void sync();
-  /// The bytes behind a digest. A missing file is an io error; one whose content is another is an invalid_data error.
+  /// The bytes behind a digest; an invalid_data error where they are not there, or are others.
   [[nodiscard]] Bytes get(const std::string& digest) const;
   /// Removes everything but these.
   void keep_only(const std::set<std::string>& digests);
+  /// What is in the folder, believed or not.
   [[nodiscard]] std::set<std::string> list() const;
 
  private:
-  [[nodiscard]] std::filesystem::path path_of(const std::string& digest) const;
+  void make_ready();
 
   std::filesystem::path folder_;
   mutable std::mutex mutex_;
-  std::set<std::string> known_;
+  bool ready_ = false;
+  std::set<std::string> found_;    ///< what is there
+  std::set<std::string> trusted_;  ///< of that, what need not be written again
   std::vector<std::filesystem::path> unsynced_;
 };
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,20 +32,30 @@ struct StartedRound {
 /**
  * What a federation must not lose: its job, the round that was begun, and the state after the last finished one. Models
  * are files named after their content, the rest is a journal; a round is finished when its line in the journal is on
- * disk, after everything it names.
+ * disk, after everything it names. A file of its own, `finished`, says which round that was, so that a journal which
+ * lost its end is told from one that never had it. Nothing that a folder holds is deleted before the next round is
+ * finished; one that does not fit together is refused, by an invalid_data error that names the file and the way back.
  */
 class RoundLog {
  public:
-  /// Opens the log in `folder`, or begins one with what `make_job` returns.
+  /// Opens the log in `folder`, or begins one with what `make_job` returns where nothing is there that could be lost.
   RoundLog(const std::filesystem::path& folder, const std::function<JobRecord()>& make_job);
+  /// Only reads the log: nothing is written or held, and nothing can be added. The job has no id where none was begun.
+  explicit RoundLog(const std::filesystem::path& folder);
+  /// Whether another process holds the log in `folder`.
+  [[nodiscard]] static bool is_held(const std::filesystem::path& folder);
+  /// Lets the log in `folder` go on after the last finished round: takes a journal's damaged end from it, and returns
+  /// the file that has all of it now; empty where nothing is damaged. Refused, and nothing is changed, where that round
+  /// is not whole.
+  static std::filesystem::path set_damage_aside(const std::filesystem::path& folder);
 
   [[nodiscard]] const JobRecord& job() const { return job_; }
   /// The last finished round; 0 before the first.
   [[nodiscard]] Round committed() const { return committed_; }
   /// The round begun after it; absent where none was.
   [[nodiscard]] const std::optional<StartedRound>& started() const { return started_; }
-  /// Bytes of an unfinished line that a crash left behind.
-  [[nodiscard]] std::uint64_t cut() const { return journal_.cut(); }
+  /// What was found that is not as it should be, but costs nothing that was finished; one sentence each.
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
   void start(const StartedRound& round);
   /// Finishes a round with the state that `save` writes; when this returns, the round cannot be lost any more. A model
@@ -53,15 +65,41 @@ class RoundLog {
   void load(const std::shared_ptr<const ParamLayout>& layout, const std::function<void(ModelReader&)>& load) const;
 
  private:
-  void replay(std::span<const std::byte> record);
+  enum class Witness { absent, damaged, whole };  ///< how the file `finished` is
 
-  Journal journal_;
+  struct Unread {};
+  RoundLog(const std::filesystem::path& folder, Unread);
+  [[nodiscard]] std::filesystem::path journal_file() const { return folder_ / "journal"; }
+  [[nodiscard]] std::filesystem::path witness_file() const { return folder_ / "finished"; }
+  /// Refuses a folder in which a journal was: it lost everything, so nothing may be begun there.
+  void require_nothing_to_lose() const;
+  enum class Kind : std::uint8_t { job = 1, started = 2, commit = 3 };
+  void append(Kind kind, const std::function<void(ArchiveWriter&)>& write);
+  /// Takes what a journal holds, and holds it against the rest of the folder.
+  void adopt(const JournalContent& content);
+  void replay(std::span<const std::byte> record, const std::string& name);
+  void read_witness();
+  void write_witness() const;
+  /// Refuses a last round of which a file is missing.
+  void require_models() const;
+  /// How to go on where the journal's end is damaged.
+  [[nodiscard]] std::string way_back() const;
+  [[nodiscard]] std::set<std::string> named() const;
+
+  std::filesystem::path folder_;
+  std::optional<Journal> journal_;
   BlobStore blobs_;
+  std::vector<std::string> remarks_;
   JobRecord job_;
   Round committed_ = 0;
   std::string state_;                ///< digest
   std::vector<std::string> models_;  ///< digests that the state names
   std::optional<StartedRound> started_;
+  Witness witness_ = Witness::absent;
+  std::string witness_job_;
+  Round witness_round_ = 0;
+  std::string witness_state_;
+  bool witness_met_ = false;  ///< the journal finishes that round with that state
 };
 
 }  // namespace feroma
