@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/sealed_text.h"
 #include "feroma/algorithms/registry.h"
 #include "feroma/core/files.h"
 #include "feroma/evaluation/visit.h"
@@ -342,7 +343,7 @@ void states() {
   write("round_log", "back", begin + chunk(3, "") + chunk(1, ""));
 
   const fs::path folder = scratch().folder();
-  feroma::net::ClientState client(folder, tiny_model()->shared_layout(), "job");
+  feroma::net::ClientState client(folder, tiny_model()->shared_layout(), "job", feroma::ClientId{0});
   feroma::ClientMemory memory;
   memory.state = {{{"model", tiny_model()}, {"seen", feroma::Ints{3}}}};
   memory.window = 1;
@@ -369,6 +370,7 @@ void texts() {
   const std::string list =
       "# clients\n0 hospital-a " + digest + "\n7 hospital.b " + std::string(64, 'b') + " revoked # left\n";
   write("client_list", "two", list);
+  write("client_list", "sealed", feroma::detail::sealed("# feroma-clients 2: ", 2, list));
   write("client_list", "twice", "0 a " + digest + "\n1 a " + std::string(64, '0') + "\n");
   write("client_list", "short", "0 a abc\n");
   write("client_list", "large_id", "4294967296 a " + digest + "\n");
@@ -377,6 +379,7 @@ void texts() {
                          "\r\n\t 1",
                          10));
   write("data_versions", "two", digest + "\n" + std::string(64, 'b') + "\n");
+  write("data_versions", "sealed", feroma::detail::sealed("# feroma-data-versions 2: ", 1, digest + "\n"));
   write("data_versions", "last", digest + "\n" + std::string(64, 'f') + "\n");
   write("data_versions", "no_end", digest);
   write("data_versions", "short", digest + "\nabc\n");

@@ -43,11 +43,25 @@ std::shared_ptr<const ClientList> AllowList::read() {
     return list_;
   }
   stamp_.reset();
-  list_ = std::make_shared<const ClientList>(read_client_list(path_));
+  try {
+    list_ = std::make_shared<const ClientList>(read_valid_client_list(path_));
+    damage_.clear();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_data || list_ == nullptr) {
+      throw;
+    }
+    damage_ = error.what();
+    return list_;
+  }
   if (is_settled(now)) {
     stamp_ = now;
   }
   return list_;
+}
+
+std::string AllowList::damage() const {
+  const std::lock_guard lock(mutex_);
+  return damage_;
 }
 
 }  // namespace feroma::net

@@ -5,18 +5,23 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "feroma/net/client_list.h"
 
 namespace feroma::net {
 
-/// A list of clients as it is on disk just now, read again only where the file may have changed. From any thread.
+/// A list of clients as it is on disk just now, read again only where the file may have changed. One that was emptied,
+/// cut or damaged is not obeyed: the last good one stays in force until there is another. From any thread.
 class AllowList {
  public:
   explicit AllowList(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// The same object as long as the file is the same. An error while it cannot be read: nobody is given an older one.
+  /// The same object as long as the file is the same. An error while the file cannot be read, or is damaged and there
+  /// was no good one before.
   [[nodiscard]] std::shared_ptr<const ClientList> read();
+  /// Why the last good list stands in for what is on disk; empty where it need not.
+  [[nodiscard]] std::string damage() const;
 
  private:
   /// Changes with whatever is done to a file: its contents, its name, its owner, who may read it.
@@ -35,7 +40,8 @@ class AllowList {
   [[nodiscard]] static bool is_settled(const Stamp& stamp);
 
   const std::filesystem::path path_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::string damage_;
   std::shared_ptr<const ClientList> list_;
   std::optional<Stamp> stamp_;  ///< of `list_`; absent where it must be read again in any case
 };

@@ -78,9 +78,21 @@ net::Certificate read_certificate(const fs::path& path) {
 
 net::PrivateKey read_key(const fs::path& path) { return net::parse_key(read_text(path), path.string()); }
 
-ClientList known_clients(const fs::path& folder) {
+/// Without the list, numbers and names that were given to others would be given again.
+ClientList known_clients(const fs::path& folder, std::string_view name) {
   const fs::path path = client_list_file(folder);
-  return is_there(path) ? read_client_list(path) : ClientList();
+  if (is_there(path)) {
+    return read_valid_client_list(path);
+  }
+  const fs::path certified = client_files(folder, name).certificate.parent_path();
+  std::error_code unknown;
+  for (const fs::directory_entry& entry : fs::directory_iterator(certified, unknown)) {
+    require(entry.path().extension() != ".pem" || entry.path().stem() == name, ErrorCode::invalid_data,
+            "{}: is missing, but {} was certified; restore the list from a backup or from the server, or move {} aside "
+            "where nobody on it is to take part",
+            path.string(), entry.path().string(), certified.string());
+  }
+  return {};
 }
 
 /// The folder's authority, fit to sign.
@@ -104,6 +116,10 @@ void require_authority(const fs::path& folder) {
             "{}: is missing; certificates are issued in the folder where `feroma cert authority` made the authority",
             path.string());
   }
+}
+
+std::string damaged_authority(const fs::path& path) {
+  return fmt::format("{}: is damaged: its signature is not of what it says", path.string());
 }
 
 // ---- names ----
@@ -208,10 +224,9 @@ class Examination {
     if (key && certificate != nullptr && !net::belongs_to(**key, *certificate)) {
       problems_.add("{}: does not belong to {}", files.key.string(), files.certificate.string());
     }
-    struct stat info {};
-    if (::stat(files.key.c_str(), &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    if (is_open_to_others(files.key)) {
       problems_.add("{}: must be open to its owner alone (chmod 600), but has mode {:04o}", files.key.string(),
-                    info.st_mode & ALLPERMS);
+                    static_cast<unsigned>(fs::status(files.key).permissions()));
     }
   }
 
@@ -228,6 +243,9 @@ class Examination {
     }
     if (authority_ != nullptr && !net::info_of(*authority_).is_authority) {
       problems_.add("{}: is not the certificate of an authority", files.certificate.string());
+    }
+    if (authority_ != nullptr && !net::keeps_own_signature(*authority_)) {
+      problems_.add("{}", damaged_authority(files.certificate));
     }
     if (is_there(files.key)) {  // it should not be on the server's machine, but may
       examine_key(files, authority_.get());
@@ -349,7 +367,7 @@ ClientEntry issue_client(const fs::path& folder, const std::string& name, std::o
   const detail::PosixFile held = lock(folder);
   const net::Identity authority = read_authority(folder);
   const fs::path list_path = client_list_file(folder);
-  const ClientList list = known_clients(folder);
+  const ClientList list = known_clients(folder, name);
   require(!list.find_name(name), ErrorCode::invalid_config, "{}: has a client {} already", list_path.string(), name);
   if (id) {
     const std::optional<ClientEntry> other = list.find_id(*id);
@@ -382,7 +400,8 @@ std::string fingerprint_of_pem(std::string_view pem) {
 CertificateInfo describe_certificate(const fs::path& path) { return net::info_of(*read_certificate(path)); }
 
 void require_usable(const fs::path& authority, const CertificateFiles& own) {
-  static_cast<void>(read_certificate(authority));
+  require(net::keeps_own_signature(*read_certificate(authority)), ErrorCode::invalid_data, "{}",
+          damaged_authority(authority));
   const net::Certificate certificate = read_certificate(own.certificate);
   require(net::belongs_to(*read_key(own.key), *certificate), ErrorCode::invalid_data, "{}: does not belong to {}",
           own.key.string(), own.certificate.string());

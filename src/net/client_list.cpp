@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "core/sealed_text.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/number.h"
@@ -19,6 +20,7 @@ constexpr std::string_view kRevoked = "revoked";
 constexpr std::string_view kHeading =
     "# The clients of this federation: id, name, SHA-256 of the certificate. Who is not here may not take part.\n"
     "# The word \"revoked\" at the end of a line shuts a client out.\n";
+constexpr std::string_view kSeal = "# feroma-clients 2: ";
 constexpr std::size_t kFingerprintDigits = 64;
 constexpr std::size_t kLongestName = 64;
 
@@ -112,7 +114,17 @@ ClientList parse_list(std::string_view text, const fs::path& path) {
       taken.add(entries.back(), where);
     }
   }
+  require(detail::keeps_seal(kSeal, entries.size(), text), ErrorCode::invalid_data,
+          "{}: is cut, damaged or was changed by hand: {} clients follow the first line, which says otherwise or has "
+          "another SHA-256; carry it over again from where certificates are made, or take that line out if the rest is "
+          "right",
+          path.string(), entries.size());
   return ClientList(std::move(entries));
+}
+
+/// Whether a list can be read is seen before it is written: one that cannot would shut everybody out.
+void write_sealed(const fs::path& path, const std::string& rest) {
+  write_file_atomically(path, detail::sealed(kSeal, parse_list(rest, path).entries().size(), rest));
 }
 
 template <class Matches>
@@ -165,17 +177,26 @@ bool is_client_name(std::string_view name) {
 
 ClientList read_client_list(const fs::path& path) { return parse_list(read_text(path), path); }
 
+ClientList read_valid_client_list(const fs::path& path) {
+  ClientList list = read_client_list(path);
+  require(!list.entries().empty(), ErrorCode::invalid_data,
+          "{}: names no client, so it was emptied or cut; carry it over again from where certificates are made",
+          path.string());
+  return list;
+}
+
 void add_to_client_list(const fs::path& path, const ClientEntry& entry) {
   std::error_code unknown;  // reading or writing says why
-  std::string text = fs::exists(path, unknown) ? read_text(path) : std::string(kHeading);
+  const bool is_there = fs::exists(path, unknown);
+  const std::string before = is_there ? read_text(path) : std::string(kHeading);
+  static_cast<void>(parse_list(before, path));
+  std::string text(detail::below_seal(kSeal, before));
   if (!text.empty() && text.back() != '\n') {
     text += '\n';  // somebody edited the list by hand
   }
   text += fmt::format("{} {} {}{}\n", to_index(entry.id), entry.name, entry.fingerprint,
                       entry.revoked ? fmt::format(" {}", kRevoked) : "");
-  // A list that cannot be read would shut everybody out.
-  static_cast<void>(parse_list(text, path));
-  write_file_atomically(path, text);
+  write_sealed(path, text);
 }
 
 void revoke_in_client_list(const fs::path& path, std::string_view name) {
@@ -186,7 +207,7 @@ void revoke_in_client_list(const fs::path& path, std::string_view name) {
     return;
   }
   std::string marked;
-  for (const Line& line : lines_of(text)) {
+  for (const Line& line : lines_of(detail::below_seal(kSeal, text))) {
     const std::vector<std::string_view> words = line.words();
     const std::string_view content = line.content();
     marked += content;
@@ -196,7 +217,7 @@ void revoke_in_client_list(const fs::path& path, std::string_view name) {
     marked += line.text.substr(content.size());
     marked += '\n';
   }
-  write_file_atomically(path, marked);
+  write_sealed(path, marked);
 }
 
 }  // namespace feroma

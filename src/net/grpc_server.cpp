@@ -56,7 +56,12 @@ class TrainService final : public v1::Federation::WithRawCallbackMethod_Train<v1
  public:
   /// Without `certificates` everybody is who they say.
   TrainService(Hub& hub, FrontDoor& door, const std::filesystem::path& certificates)
-      : hub_(hub), door_(door), secure_(!certificates.empty()), list_(client_list_file(certificates)) {}
+      : hub_(hub), door_(door), secure_(!certificates.empty()), list_(client_list_file(certificates)) {
+    // A list that is not there yet lets nobody in; one that is emptied or damaged must not be the first that is obeyed.
+    if (secure_ && std::filesystem::exists(client_list_file(certificates))) {
+      static_cast<void>(list_.read());
+    }
+  }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Train(grpc::CallbackServerContext* context) override {
     Peer peer{context->peer(), std::nullopt, ""};
@@ -108,18 +113,20 @@ class TrainService final : public v1::Federation::WithRawCallbackMethod_Train<v1
 
  private:
   /// Null where it cannot be read, with one line in the log for each time that this begins: nobody is shut out by such
-  /// a list, and nobody is let in either.
+  /// a list, and nobody is let in either. In place of a damaged one it is the last good list, with such a line too.
   [[nodiscard]] std::shared_ptr<const ClientList> readable_list() {
     std::string trouble;
     std::shared_ptr<const ClientList> list;
     try {
       list = list_.read();
+      trouble = list_.damage();
     } catch (const Error& error) {
       trouble = error.what();
     }
     const std::lock_guard lock(mutex_);
     if (!trouble.empty() && trouble != trouble_) {
-      log::warning("{}; whoever was revoked since it could be read is still here", trouble);
+      log::warning("{}; {}whoever was revoked since it could be read is still here", trouble,
+                   list != nullptr ? "the last good list stays in force: " : "");
     }
     trouble_ = std::move(trouble);
     return list;

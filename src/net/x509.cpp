@@ -211,6 +211,11 @@ Certificate parse_certificate(std::string_view pem, std::string_view what) {
   const ClearErrors clear;
   Certificate certificate(PEM_read_bio_X509(reader_of(pem, what).get(), nullptr, nullptr, nullptr));
   require(certificate != nullptr, ErrorCode::invalid_data, "{}: must be a certificate in PEM form", what);
+  try {
+    static_cast<void>(info_of(*certificate));
+  } catch (const Error& error) {
+    fail(ErrorCode::invalid_data, "{}: is damaged: {}", what, error.what());
+  }
   return certificate;
 }
 
@@ -253,6 +258,12 @@ bool is_signed_by(X509& certificate, X509& authority) {
   const ClearErrors clear;
   return X509_check_issued(&authority, &certificate) == X509_V_OK &&
          X509_verify(&certificate, X509_get0_pubkey(&authority)) == 1;
+}
+
+bool keeps_own_signature(X509& certificate) {
+  const ClearErrors clear;
+  return X509_check_issued(&certificate, &certificate) != X509_V_OK ||
+         X509_verify(&certificate, X509_get0_pubkey(&certificate)) == 1;
 }
 
 bool is_for_servers(X509& certificate) {

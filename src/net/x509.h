@@ -48,6 +48,8 @@ struct Wanted {
 [[nodiscard]] CertificateInfo info_of(X509& certificate);
 [[nodiscard]] bool belongs_to(const EVP_PKEY& key, const X509& certificate);
 [[nodiscard]] bool is_signed_by(X509& certificate, X509& authority);
+/// False where a certificate that signed itself was changed since; nothing else looks at that signature.
+[[nodiscard]] bool keeps_own_signature(X509& certificate);
 [[nodiscard]] bool is_for_servers(X509& certificate);
 [[nodiscard]] bool is_for_clients(X509& certificate);
 [[nodiscard]] bool has_begun(const X509& certificate);

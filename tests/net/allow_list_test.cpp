@@ -38,12 +38,31 @@ TEST_F(Allowed, AChangeIsSeenThoughSizeAndTimeAreTheSame) {
   EXPECT_EQ(name(), "ward-2");
 }
 
-TEST_F(Allowed, NobodyIsGivenAnOldList) {
+TEST_F(Allowed, ADamagedListIsNotObeyed) {
+  for (const std::string_view damaged : {"half\n", "", "# nobody\n"}) {
+    write("ward-1");
+    EXPECT_EQ(name(), "ward-1");
+    EXPECT_EQ(list.damage(), "");
+    const std::shared_ptr<const ClientList> good = list.read();
+    write_file_atomically(path, damaged);
+    EXPECT_EQ(name(), "ward-1") << "the last good list stays in force";
+    EXPECT_EQ(list.read()->entries().size(), good->entries().size());
+    EXPECT_NE(list.damage().find("clients.list"), std::string::npos) << list.damage();
+    write("ward-2");
+    EXPECT_EQ(name(), "ward-2");
+    EXPECT_EQ(list.damage(), "");
+  }
+}
+
+TEST_F(Allowed, TheFirstListMustBeGood) {
+  write_file_atomically(path, std::string_view(""));
+  expect_error(ErrorCode::invalid_data, "clients.list: names no client, so it was emptied or cut",
+               [&] { return name(); });
+}
+
+TEST_F(Allowed, NobodyIsGivenAListThatCannotBeRead) {
   write("ward-1");
   static_cast<void>(list.read());
-  write_file_atomically(path, std::string_view("half\n"));
-  expect_error(ErrorCode::invalid_data, "a line must be ID NAME FINGERPRINT", [&] { return name(); });
-  expect_error(ErrorCode::invalid_data, "a line must be ID NAME FINGERPRINT", [&] { return name(); });
   fs::remove(path);
   expect_error(ErrorCode::io, "clients.list: cannot look at this list", [&] { return name(); });
   write("ward-2");

@@ -84,6 +84,21 @@ TEST_F(Certificates, AreOfTheRightKind) {
   EXPECT_EQ(shortened(problems.at(0)), "ca.pem: is not the certificate of an authority");
 }
 
+// Nothing that is certified depends on it, so nothing else would notice.
+TEST_F(Certificates, AnAuthorityKeepsItsOwnSignature) {
+  std::string text = read_text(file("ca.pem"));
+  const std::size_t signature = text.find("-----END") - 20;
+  text[signature] = text[signature] == 'A' ? 'B' : 'A';
+  write(file("ca.pem"), text);
+  const std::string damaged = "ca.pem: is damaged: its signature is not of what it says";
+  EXPECT_EQ(problem(), damaged);
+  EXPECT_TRUE(holds(testing::error_of(ErrorCode::invalid_data,
+                                      [&] {
+                                        require_usable(file("ca.pem"), {file("server.pem"), file("server.key")});
+                                      }),
+                    damaged));
+}
+
 TEST_F(Certificates, KeepTheirKeysSecret) {
   for (const unsigned mode : {0644U, 0640U, 0620U}) {
     fs::permissions(file("server.key"), fs::perms(mode));

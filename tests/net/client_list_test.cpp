@@ -28,6 +28,7 @@ class ClientListTest : public ::testing::Test {
   [[nodiscard]] std::string refused(const std::string& text) const {
     return error_of(ErrorCode::invalid_data, [&] { static_cast<void>(parsed(text)); });
   }
+  void write_quickly(const std::string& text) const { folder_.write("clients.list", std::as_bytes(std::span(text))); }
   TempFolder folder_;
   fs::path path_ = folder_ / "clients.list";
 };
@@ -77,10 +78,44 @@ TEST_F(ClientListTest, KeepsCommentsWhenItIsEdited) {
   write_file_atomically(path_, fmt::format("# ours\n0 a {}  # ward 3\r\n1 b {}", kA, kB));
   add_to_client_list(path_, {ClientId{2}, "c", kC});
   revoke_in_client_list(path_, "a");
-  EXPECT_EQ(read_text(path_), fmt::format("# ours\n0 a {} revoked  # ward 3\r\n1 b {}\n2 c {}\n", kA, kB, kC));
+  const std::string text = read_text(path_);
+  EXPECT_TRUE(text.starts_with("# feroma-clients 2: 3 entries, SHA-256 of what follows ")) << text;
+  EXPECT_EQ(text.substr(text.find('\n') + 1),
+            fmt::format("# ours\n0 a {} revoked  # ward 3\r\n1 b {}\n2 c {}\n", kA, kB, kC));
   // Nothing is written that could not be read again.
   error_of(ErrorCode::invalid_data, [&] { add_to_client_list(path_, {ClientId{2}, "d", std::string(64, 'd')}); });
   EXPECT_EQ(read_client_list(path_).entries().size(), 3U);
+}
+
+TEST_F(ClientListTest, ACutOrFlippedListIsRefused) {
+  add_to_client_list(path_, {ClientId{0}, "a", kA});
+  add_to_client_list(path_, {ClientId{1}, "b", kB});
+  const std::string whole = read_text(path_);
+  EXPECT_EQ(read_valid_client_list(path_).entries().size(), 2U);
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    write_quickly(whole.substr(0, length));
+    const std::string error =
+        error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_valid_client_list(path_)); });
+    EXPECT_TRUE(holds(error, "clients.list:")) << length << ": " << error;
+  }
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    write_quickly(flipped);
+    try {
+      const ClientList list = read_valid_client_list(path_);
+      EXPECT_TRUE(list.entries().size() == 2 && list.find(kA) && list.find(kB)) << "the first line is a comment now";
+    } catch (const Error& error) {
+      EXPECT_TRUE(holds(error.what(), "clients.list")) << error.what();
+    }
+  }
+}
+
+TEST_F(ClientListTest, WhoEditsAListTakesItsFirstLineOut) {
+  add_to_client_list(path_, {ClientId{0}, "a", kA});
+  const std::string whole = read_text(path_);
+  EXPECT_TRUE(holds(refused(whole + fmt::format("1 b {}\n", kB)), "or take that line out if the rest is right"));
+  EXPECT_EQ(parsed(whole.substr(whole.find('\n') + 1) + fmt::format("1 b {}\n", kB)).entries().size(), 2U);
 }
 
 TEST_F(ClientListTest, MustBeThere) {

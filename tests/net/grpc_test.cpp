@@ -69,7 +69,8 @@ TEST_F(OverGrpc, WhoIsNotOnTheListStaysOut) {
   revoke_client(folder / "certs", "site-1");
   const std::string revoked = feroma::test::error_of(ErrorCode::unsupported, [&] { work(1, server.port()); });
   EXPECT_TRUE(feroma::test::holds(revoked, "the certificate of site-1 was revoked"));
-  write_file_atomically(client_list_file(folder / "certs"), std::string_view("# nobody\n"));
+  std::filesystem::remove(client_list_file(folder / "certs"));
+  add_to_client_list(client_list_file(folder / "certs"), {ClientId{7}, "somebody-else", std::string(64, 'd')});
   const std::string unknown = feroma::test::error_of(ErrorCode::unsupported, [&] { work(0, server.port()); });
   EXPECT_TRUE(feroma::test::holds(unknown, "is not on the list"));
 }

@@ -46,8 +46,11 @@ class ClientList {
 [[nodiscard]] bool is_client_name(std::string_view name);
 
 /// Reads lines of `ID NAME FINGERPRINT [revoked]`, where `#` begins a comment. A bad line is an invalid_data error that
-/// names file, line, rule and value.
+/// names file, line, rule and value. A list that `feroma cert` wrote says in its first line how many clients are on it
+/// and which SHA-256 the rest has; one that is not so is refused. Lists without that line are read as they are.
 [[nodiscard]] ClientList read_client_list(const std::filesystem::path& path);
+/// The same for whoever goes by the list: one on which nobody is was emptied or cut, and is refused too.
+[[nodiscard]] ClientList read_valid_client_list(const std::filesystem::path& path);
 /// Adds a line, or begins the list; comments and the order of lines stay. The caller keeps other writers out.
 void add_to_client_list(const std::filesystem::path& path, const ClientEntry& entry);
 /// Marks a client's line; one that is marked stays as it is, a name that is not there is an invalid_config error.
