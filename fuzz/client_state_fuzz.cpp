@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return feroma::fuzz::guarded([&] {
     (void)feroma::net::ClientState::peek(folder);
-    feroma::net::ClientState state(folder, feroma::fuzz::tiny_model()->shared_layout(), "job");
+    feroma::net::ClientState state(folder, feroma::fuzz::tiny_model()->shared_layout(), "job", feroma::ClientId{0});
     const feroma::Round round = state.committed();
     (void)state.find(round, 0, "task");
     (void)state.before(round, 1);

@@ -113,7 +113,7 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
   if (own.algorithm->asks_for_past_windows()) {
     data_.keep_past_windows();
   }
-  ClientState state(options_.state, own.initial->shared_layout(), welcome.job());
+  ClientState state(options_.state, own.initial->shared_layout(), welcome.job(), static_cast<ClientId>(welcome.id()));
   work_ = std::make_unique<Work>(
       Work{std::move(own), std::move(state), std::move(disclosure), static_cast<ClientId>(welcome.id())});
 }

@@ -6,12 +6,14 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/core/log.h"
 #include "feroma/store/checkpoint.h"
 
 namespace feroma::net {
 namespace {
 
 constexpr const char* kFile = "client.state";
+constexpr const char* kLock = "lock";
 
 void put(ModelWriter& out, const ClientMemory& memory) {
   out.put(memory.state);
@@ -74,11 +76,29 @@ TakenStep get_step(ModelReader& in) {
   return step;
 }
 
+/// What was committed, or an error that says what to do about it.
+Bytes read_state(const std::filesystem::path& file) {
+  try {
+    return read_checkpoint(file);
+  } catch (const Error& error) {
+    fail(error.code(),
+         "{}; restore it from a backup that is as new, or move it aside, leave the rest of its folder there, and this "
+         "client goes on as one that is new",
+         error.what());
+  }
+}
+
 }  // namespace
 
 detail::PosixFile hold_state_folder(const std::filesystem::path& folder) {
+  const bool was_used = std::filesystem::exists(folder / kLock);
   make_writable_folder(folder);
-  detail::PosixFile lock(folder / "lock", O_RDWR | O_CREAT);
+  warn_if_open_to_others(folder);
+  if (was_used && !has_checkpoint(folder / kFile)) {
+    log::warning("{}: is not there, though its folder was used before; this client begins as one that is new",
+                 (folder / kFile).string());
+  }
+  detail::PosixFile lock(folder / kLock, O_RDWR | O_CREAT);
   require(lock.try_lock(), ErrorCode::invalid_config, "{}: another client is running with this state folder",
           folder.string());
   return lock;
@@ -88,7 +108,7 @@ ClientState::Summary ClientState::peek(const std::filesystem::path& folder) {
   if (!has_checkpoint(folder / kFile)) {
     return {};
   }
-  const Bytes bytes = read_checkpoint(folder / kFile);
+  const Bytes bytes = read_state(folder / kFile);
   ArchiveReader in(bytes, (folder / kFile).string());
   Summary summary;
   summary.job = in.get_string();
@@ -98,14 +118,14 @@ ClientState::Summary ClientState::peek(const std::filesystem::path& folder) {
 }
 
 ClientState::ClientState(const std::filesystem::path& folder, std::shared_ptr<const ParamLayout> layout,
-                         const std::string& job)
-    : file_(folder / kFile), layout_(std::move(layout)), job_(job) {
+                         const std::string& job, ClientId id)
+    : file_(folder / kFile), layout_(std::move(layout)), job_(job), id_(id) {
   make_writable_folder(folder);
   if (!has_checkpoint(file_)) {
     write();
     return;
   }
-  const Bytes bytes = read_checkpoint(file_);
+  const Bytes bytes = read_state(file_);
   ArchiveReader archive(bytes, file_.string());
   const std::string found = archive.get_string();
   require(found == job, ErrorCode::invalid_data, "{}: is the state of a client of federation {}, this one is {}",
@@ -118,6 +138,10 @@ ClientState::ClientState(const std::filesystem::path& folder, std::shared_ptr<co
   for (std::uint32_t i = 0; i < count; ++i) {
     steps_.push_back(get_step(in));
   }
+  // Files that were written before ids were kept end here.
+  const ClientId owner = archive.at_end() ? id : archive.get<ClientId>();
+  require(owner == id, ErrorCode::invalid_data, "{}: is the state of client {}, this is client {}", file_.string(),
+          to_index(owner), to_index(id));
   archive.expect_end();
 }
 
@@ -132,6 +156,7 @@ void ClientState::write() const {
   for (const TakenStep& step : steps_) {
     put(out, step);
   }
+  archive.put(id_);
   write_checkpoint(file_, archive.bytes());
 }
 

@@ -40,7 +40,8 @@ struct Counted {
 class ClientState {
  public:
   /// Opens the state in `folder`, which is held, or begins one.
-  ClientState(const std::filesystem::path& folder, std::shared_ptr<const ParamLayout> layout, const std::string& job);
+  ClientState(const std::filesystem::path& folder, std::shared_ptr<const ParamLayout> layout, const std::string& job,
+              ClientId id);
   /// What a folder's state says of its client; the defaults are a newcomer's.
   struct Summary {
     std::string job;         ///< the federation that it works for
@@ -67,6 +68,7 @@ class ClientState {
   std::filesystem::path file_;
   std::shared_ptr<const ParamLayout> layout_;
   std::string job_;
+  ClientId id_;
   Round committed_ = 0;
   ClientMemory base_;
   std::vector<TakenStep> steps_;

@@ -10,8 +10,8 @@ TEST(NoNetwork, CommandsOfTheNetworkSayThatThereIsNone) {
   for (const char* line : {"server fed.toml --stay", "client --server x:1", "cert ca", "server"}) {
     CLI::App app("test", "feroma");
     cli::add_missing_network_commands(app);
-    const std::string error = testing::error_of(ErrorCode::unsupported, [&] { app.parse(line); });
-    EXPECT_TRUE(testing::holds(error, "this build has none: gRPC was not found")) << error;
+    const std::string error = feroma::test::error_of(ErrorCode::unsupported, [&] { app.parse(line); });
+    EXPECT_TRUE(feroma::test::holds(error, "this build has none: gRPC was not found")) << error;
   }
 }
 

@@ -5,15 +5,19 @@
 
 #include "feroma/core/files.h"
 #include "feroma/models/spec.h"
+#include "feroma/store/checkpoint.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
+#include "tests/net/log_lines.h"
 
 namespace feroma::net::test {
 namespace {
 
 class ClientStateTest : public ::testing::Test {
  protected:
-  ClientState open(const std::string& job = "job") { return {folder / "client", layout, job}; }
+  ClientState open(const std::string& job = "job", std::uint32_t id = 2) {
+    return {folder / "client", layout, job, ClientId{id}};
+  }
 
   static TakenStep step(Round round, int phase, std::int64_t remembered) {
     TakenStep step;
@@ -115,6 +119,42 @@ TEST_F(ClientStateTest, AnotherFederationsStateIsRefused) {
   EXPECT_TRUE(feroma::test::holds(error, "federation job, this one is another"));
 }
 
+TEST_F(ClientStateTest, AnotherClientsStateIsRefused) {
+  { const ClientState state = open(); }
+  const std::string error =
+      feroma::test::error_of(ErrorCode::invalid_data, [&] { const ClientState other = open("job", 3); });
+  EXPECT_TRUE(feroma::test::holds(error, "client.state: is the state of client 2, this is client 3"));
+}
+
+// Earlier versions kept no id.
+TEST_F(ClientStateTest, AnOlderStateIsAnyClients) {
+  { const ClientState state = open(); }
+  Bytes payload = read_checkpoint(folder / "client" / "client.state");
+  payload.resize(payload.size() - sizeof(ClientId));
+  write_checkpoint(folder / "client" / "client.state", payload);
+  EXPECT_EQ(open("job", 3).committed(), 0);
+}
+
+TEST_F(ClientStateTest, AStateThatIsGoneIsMissed) {
+  Lines lines;
+  { const detail::PosixFile held = hold_state_folder(folder / "client"); }
+  EXPECT_TRUE(lines.with("client.state").empty()) << "this one is new";
+  { const ClientState state = open(); }
+  { const detail::PosixFile held = hold_state_folder(folder / "client"); }
+  EXPECT_TRUE(lines.with("client.state").empty());
+  std::filesystem::remove(folder / "client" / "client.state");
+  { const detail::PosixFile held = hold_state_folder(folder / "client"); }
+  EXPECT_EQ(lines.with("client.state: is not there").size(), 1U);
+}
+
+TEST_F(ClientStateTest, AFolderThatOthersMayReadIsNamed) {
+  Lines lines;
+  std::filesystem::create_directory(folder / "client");
+  std::filesystem::permissions(folder / "client", std::filesystem::perms(0750));
+  { const detail::PosixFile held = hold_state_folder(folder / "client"); }
+  EXPECT_EQ(lines.with("client: is open to others than its owner (chmod 700").size(), 1U);
+}
+
 TEST_F(ClientStateTest, DamageIsFound) {
   {
     ClientState state = open();
@@ -123,7 +163,8 @@ TEST_F(ClientStateTest, DamageIsFound) {
   const Bytes whole = read_file(folder / "client" / "client.state");
   for (std::size_t cut = 0; cut < whole.size(); cut += 7) {
     write_file_atomically(folder / "client" / "client.state", std::span(whole).first(cut));
-    feroma::test::error_of(ErrorCode::invalid_data, [&] { const ClientState state = open(); });
+    const std::string error = feroma::test::error_of(ErrorCode::invalid_data, [&] { const ClientState state = open(); });
+    EXPECT_TRUE(feroma::test::holds(error, "client.state: ") && feroma::test::holds(error, "or move it aside")) << error;
   }
 }
 

@@ -311,7 +311,7 @@ TEST_F(Visiting, RatesAreReadWithSuspicion) {
   const auto refused = [&](const std::string& key, const Blob& value) {
     Message bad = good;
     bad.values[key] = value;
-    testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(offer_from(bad)); });
+    feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(offer_from(bad)); });
   };
   refused("rates", Floats(tensors - 1, 0.1F));
   refused("rates", Floats(tensors, std::numeric_limits<float>::infinity()));
@@ -320,7 +320,7 @@ TEST_F(Visiting, RatesAreReadWithSuspicion) {
   refused("adaptation", Ints{0});
   Message without = good;
   without.values.erase("adaptation");
-  testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(offer_from(without)); });
+  feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(offer_from(without)); });
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ TEST_F(AssignedTest, ModelsThatAreDamagedOrChangedPlacesAreRefused) {
   for (const Bytes& other : {flipped, read_file(model(1))}) {
     write_file_atomically(model(0), other);
     const std::string error =
-        testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });
-    EXPECT_TRUE(testing::holds(error, "feroma-auto-client-0.safetensors: is damaged, or another model")) << error;
+        feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });
+    EXPECT_TRUE(feroma::test::holds(error, "feroma-auto-client-0.safetensors: is damaged, or another model")) << error;
   }
 }
 

@@ -135,7 +135,7 @@ class Bare : public ::testing::Test {
     }
   }
 
-  testing::TempFolder scratch;
+  feroma::test::TempFolder scratch;
   FittedRun fitted;
 };
 

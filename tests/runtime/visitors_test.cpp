@@ -110,7 +110,7 @@ class Visitors : public ::testing::TestWithParam<VisitCase> {
     return sum / kClients;
   }
 
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
   Experiment experiment;
   std::atomic<bool> stop = false;
   bool adapts = false;       ///< the last visitor

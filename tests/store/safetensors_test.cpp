@@ -128,7 +128,7 @@ TEST(Safetensors, BadHeadersAreRefused) {
 }
 
 TEST(Safetensors, AFileMustBeTheOneThatWasWritten) {
-  const testing::TempFolder folder;
+  const feroma::test::TempFolder folder;
   const std::string digest = write_safetensors(folder / "m.safetensors", small_model(), {});
   EXPECT_EQ(read_safetensors(folder / "m.safetensors", small_layout(), digest).params.size(), 3U);
   write_safetensors(folder / "m.safetensors", Parameters(small_layout()), {});
