@@ -219,9 +219,29 @@ void RoundLog::replay(std::span<const std::byte> record, const std::string& name
       witness_met_ = witness_met_ || (round == witness_round_ && state_ == witness_state_);
       break;
     }
+    case Kind::note: {
+      const std::string fact = in.get_string();
+      notes_[fact] = in.get_vector<std::byte>();
+      break;
+    }
     default: fail(ErrorCode::invalid_data, "{}: is of the unknown kind {}", name, static_cast<int>(kind));
   }
   in.expect_end();
+}
+
+void RoundLog::note(const std::string& name, Bytes fact) {
+  {
+    const std::lock_guard lock(appending_);
+    if (const auto found = notes_.find(name); found != notes_.end() && found->second == fact) {
+      return;
+    }
+  }
+  append(Kind::note, [&](ArchiveWriter& record) {
+    record.put(std::string_view(name));
+    record.put(fact);
+  });
+  const std::lock_guard lock(appending_);
+  notes_[name] = std::move(fact);
 }
 
 void RoundLog::append(Kind kind, const std::function<void(ArchiveWriter&)>& write) {
@@ -229,6 +249,7 @@ void RoundLog::append(Kind kind, const std::function<void(ArchiveWriter&)>& writ
   ArchiveWriter record;
   record.put(kind);
   write(record);
+  const std::lock_guard lock(appending_);
   journal_->append(record.bytes());
 }
 

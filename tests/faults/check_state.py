@@ -25,7 +25,7 @@ import sys
 import zlib
 from pathlib import Path
 
-JOB, STARTED, COMMIT = 1, 2, 3
+JOB, STARTED, COMMIT, NOTE = 1, 2, 3, 4
 RECOVERY_SECONDS = 5.0
 
 
@@ -86,6 +86,8 @@ def read_record(record):
     elif kind == COMMIT:
         parsed = {"kind": kind, "round": archive.number("i"), "state": archive.text()}
         parsed["models"] = [archive.text() for _ in range(archive.number("I"))]
+    elif kind == NOTE:
+        parsed = {"kind": kind, "name": archive.text(), "fact": archive.take(archive.number("Q"))}
     else:
         raise Broken(f"a record of kind {kind}")
     archive.end()

@@ -71,6 +71,23 @@ TEST(RoundLog, RemembersJobRoundAndModels) {
   EXPECT_TRUE(same(*models[2], *model(1)));
 }
 
+TEST(RoundLog, NotesSurviveAndEachIsAsItWasNotedLast) {
+  const TempFolder folder;
+  {
+    RoundLog log = open(folder);
+    log.note("a", Bytes(1));
+    commit(log, 1, {model(1)});
+    log.note("b", Bytes(2));
+    log.note("a", Bytes(3));
+  }
+  RoundLog log = open(folder);
+  EXPECT_EQ(log.committed(), 1);
+  EXPECT_EQ(log.notes(), (std::map<std::string, Bytes>{{"a", Bytes(3)}, {"b", Bytes(2)}}));
+  const auto size = std::filesystem::file_size(folder / "state" / "journal");
+  log.note("a", Bytes(3));
+  EXPECT_EQ(std::filesystem::file_size(folder / "state" / "journal"), size) << "what is known is not written again";
+}
+
 TEST(RoundLog, FinishesNoRoundWithAModelThatIsNotFinite) {
   const TempFolder folder;
   Parameters broken = model(2)->clone();

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -57,6 +59,11 @@ class RoundLog {
   /// What was found that is not as it should be, but costs nothing that was finished; one sentence each.
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
+  /// Small facts that belong to no round, by name; each is as it was noted last.
+  [[nodiscard]] const std::map<std::string, Bytes>& notes() const { return notes_; }
+  /// From any thread; when this returns, the fact cannot be lost any more.
+  void note(const std::string& name, Bytes fact);
+
   void start(const StartedRound& round);
   /// Finishes a round with the state that `save` writes; when this returns, the round cannot be lost any more. A model
   /// that is not finite is an invalid_data error, and the round before stays the last.
@@ -73,7 +80,8 @@ class RoundLog {
   [[nodiscard]] std::filesystem::path witness_file() const { return folder_ / "finished"; }
   /// Refuses a folder in which a journal was: it lost everything, so nothing may be begun there.
   void require_nothing_to_lose() const;
-  enum class Kind : std::uint8_t { job = 1, started = 2, commit = 3 };
+  enum class Kind : std::uint8_t { job = 1, started = 2, commit = 3, note = 4 };
+  /// From any thread.
   void append(Kind kind, const std::function<void(ArchiveWriter&)>& write);
   /// Takes what a journal holds, and holds it against the rest of the folder.
   void adopt(const JournalContent& content);
@@ -87,6 +95,7 @@ class RoundLog {
   [[nodiscard]] std::set<std::string> named() const;
 
   std::filesystem::path folder_;
+  std::mutex appending_;
   std::optional<Journal> journal_;
   BlobStore blobs_;
   std::vector<std::string> remarks_;
@@ -100,6 +109,7 @@ class RoundLog {
   Round witness_round_ = 0;
   std::string witness_state_;
   bool witness_met_ = false;  ///< the journal finishes that round with that state
+  std::map<std::string, Bytes> notes_;
 };
 
 }  // namespace feroma
