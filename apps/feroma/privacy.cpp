@@ -1,9 +1,12 @@
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +47,15 @@ CLI::Option* add_mode_option(CLI::App& command, PrivacyMode& mode, const ModeNam
       ->option_text(choices + (names.size() == kGuarantees.size() ? " [gaussian]" : ""));
 }
 
+/// What an operator answers for.
+struct LedgerWord {
+  std::string job;
+  std::uint64_t releases = 0;
+  double rho = 0;
+  std::optional<double> epsilon;
+  std::string reason;
+};
+
 /// What the subcommands are asked.
 struct PrivacyQuestion {
   PrivacyMode mode = PrivacyMode::gaussian;
@@ -56,6 +68,7 @@ struct PrivacyQuestion {
   std::vector<std::int64_t> records{300, 1000, 2000};
   Format format = Format::text;
   std::string folder;
+  LedgerWord word;
 
   [[nodiscard]] Neighbours neighbours() const { return replace_one ? Neighbours::replace_one : Neighbours::add_remove; }
   [[nodiscard]] PrivacyOptions options() const {
@@ -204,6 +217,12 @@ void explain_mode(const PrivacyQuestion& question) {
 
 // ---- audit ----
 
+/// Why an operator gave a word; nothing where the file with it is gone.
+std::string reason_in(const std::string& folder, const LedgerLine& line) {
+  const std::filesystem::path file = released_path(folder, line.sequence);
+  return std::filesystem::exists(file) ? read_text(file) : "";
+}
+
 void audit(const PrivacyQuestion& question) {
   const std::vector<LedgerLine> lines = audit_ledger(question.folder);
   const PrivacySpent spent = spent_by(lines, {.delta = question.delta});
@@ -216,7 +235,8 @@ void audit(const PrivacyQuestion& question) {
                           {"version", line.key.version},
                           {"epoch", line.key.epoch},
                           {"rho", line.cost.rho},
-                          {"sha256", line.digest}});
+                          {"sha256", line.digest},
+                          {"reason", line.is_vouched() ? nlohmann::json(reason_in(question.folder, line)) : nullptr}});
     }
     const nlohmann::json answer{
         {"releases", releases}, {"rho", spent.rho}, {"epsilon", spent.epsilon}, {"delta", question.delta}};
@@ -225,6 +245,12 @@ void audit(const PrivacyQuestion& question) {
   }
   fmt::print("release  kind     job               version  epoch  rho\n");
   for (const LedgerLine& line : lines) {
+    if (line.is_vouched()) {
+      fmt::print("{:>7}  an operator's word on {:%Y-%m-%d}: {} releases to {} in all, rho {:.5g}; {}\n", line.sequence,
+                 fmt::gmtime(line.key.epoch), line.key.version, line.key.job, line.cost.rho,
+                 reason_in(question.folder, line));
+      continue;
+    }
     fmt::print("{:>7}  {:<7}  {:<16}  {:>7}  {:>5}  {:.5g}\n", line.sequence, line.key.kind, line.key.job,
                line.key.version, line.key.epoch, line.cost.rho);
   }
@@ -232,6 +258,35 @@ void audit(const PrivacyQuestion& question) {
       "\n{} releases, rho {:.5g}, epsilon {:.5g} at delta {}. Every line and every released file is as it was "
       "written.\n",
       spent.releases, spent.rho, spent.epsilon, question.delta);
+}
+
+// ---- vouch ----
+
+void vouch(const PrivacyQuestion& question) {
+  const LedgerWord& word = question.word;
+  Ledger ledger(question.folder, {});
+  ledger.vouch(word.job, word.releases, {word.rho, word.epsilon}, word.reason);
+  fmt::print("{}: line {} says that {} releases to {} are answered for; those that were missing cost rho {}\n",
+             question.folder, ledger.lines().size(), word.releases, word.job, word.rho);
+}
+
+void add_vouch_command(CLI::App& privacy, const std::shared_ptr<PrivacyQuestion>& question) {
+  CLI::App* vouching = privacy.add_subcommand(
+      "vouch", "Answer for releases that a ledger has lost, so that its client takes part again");
+  vouching->footer(
+      "A client that refuses its ledger prints this command with its numbers.\nExample:\n"
+      "  feroma privacy vouch /var/lib/feroma-client/hospital-a/ledger --job 0f3a --releases 3 --rho 0.02 --reason "
+      "\"the disk broke\"");
+  LedgerWord& word = question->word;
+  vouching->add_option("folder", question->folder, "The ledger's folder; begun where it is not there")->required();
+  vouching->add_option("--job", word.job, "The federation to which they were made")->required();
+  vouching->add_option("--releases", word.releases, "How many there are to it in all, those in the ledger included")
+      ->required();
+  vouching->add_option("--rho", word.rho, "What the missing ones have spent; 0: they were not of these data")
+      ->required();
+  vouching->add_option("--epsilon", word.epsilon, "The same, where privacy.mode is pure");
+  vouching->add_option("--reason", word.reason, "Why, for whoever audits the ledger")->required();
+  vouching->callback([question] { vouch(*question); });
 }
 
 void add_budget_options(CLI::App& command, PrivacyQuestion& question) {
@@ -250,7 +305,8 @@ void add_budget_options(CLI::App& command, PrivacyQuestion& question) {
 }  // namespace
 
 void add_privacy_command(CLI::App& app) {
-  CLI::App* privacy = app.add_subcommand("privacy", "Calibrate and explain a privacy budget; audit a ledger");
+  CLI::App* privacy =
+      app.add_subcommand("privacy", "Calibrate and explain a privacy budget; audit a ledger, and vouch for one");
   privacy->footer("Example:\n  feroma privacy explain --mode gaussian --epsilon 5");
   privacy->require_subcommand(1);
   const auto question = std::make_shared<PrivacyQuestion>();
@@ -274,6 +330,7 @@ void add_privacy_command(CLI::App& app) {
   auditing->add_option("folder", question->folder, "The ledger's folder")->required()->check(CLI::ExistingDirectory);
   auditing->add_option("--delta", question->delta, "At which epsilon is told")->capture_default_str();
   add_format_option(*auditing, question->format);
+  add_vouch_command(*privacy, question);
   auditing->callback([question] { audit(*question); });
 }
 

@@ -136,6 +136,12 @@ bool PosixFile::try_lock() {
   return locked;
 }
 
+void PosixFile::lock() {
+  if (uninterrupted([&] { return ::flock(descriptor_, LOCK_EX); }) < 0) {
+    fail_errno(path_, "lock", errno);
+  }
+}
+
 bool PosixFile::is_held() {
   // Shared, so that several who ask do not take each other for a holder.
   return !flock_now(LOCK_SH) || !flock_now(LOCK_UN);

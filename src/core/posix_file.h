@@ -29,6 +29,8 @@ class PosixFile {
   void truncate(std::uint64_t size);
   /// Whether nobody else holds the file now; it is held until it is closed. Who only asks, by is_held, is waited for.
   [[nodiscard]] bool try_lock();
+  /// Waits until nobody else holds it.
+  void lock();
   /// Whether another opening of this file or folder, in any process, holds it.
   [[nodiscard]] bool is_held();
   [[nodiscard]] std::uint64_t size() const;

@@ -1,5 +1,8 @@
 #include "feroma/privacy/disclosure.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "feroma/core/archive.h"
 #include "feroma/core/error.h"
 #include "feroma/privacy/release.h"
@@ -10,40 +13,91 @@ EntropyFor system_entropy() {
   return [](const ReleaseKey&) { return std::make_unique<SystemEntropy>(); };
 }
 
-Disclosure::Disclosure(const PrivacyOptions& options, std::filesystem::path folder, std::string job, EntropyFor entropy,
+Disclosure::Disclosure(const PrivacyOptions& options, LedgerPlace place, std::string job, EntropyFor entropy,
                        std::int64_t version)
     : options_(options),
-      folder_(std::move(folder)),
+      place_(std::move(place)),
       job_(std::move(job)),
       entropy_(std::move(entropy)),
       version_(version),
       plan_(options.plan()),
       test_plan_(options.of_test_client().plan()) {
-  if (std::filesystem::exists(folder_)) {
-    spent_ = Ledger(folder_, options_.budget()).spent();
+  std::optional<WitnessFile> witness = open_witness();
+  if (!std::filesystem::exists(place_.folder)) {
+    check(nullptr, witness);
+    return;
   }
+  const Ledger ledger(place_.folder, options_.budget());
+  check(&ledger, witness);
+  remember(ledger, witness);
+}
+
+std::optional<WitnessFile> Disclosure::open_witness() const {
+  return place_.witness.empty() ? std::nullopt : std::optional<WitnessFile>(place_.witness);
+}
+
+void Disclosure::check(const Ledger* ledger, const std::optional<WitnessFile>& witness) const {
+  const std::vector<LedgerLine> none;
+  const std::vector<LedgerLine>& lines = ledger == nullptr ? none : ledger->lines();
+  const ReleaseCounts has = counts_of(lines);
+  const bool begins = std::all_of(lines.begin(), lines.end(), [](const LedgerLine& line) { return line.is_vouched(); });
+  if (witness) {
+    require_not_behind(place_.folder, has, place_.witness.string(), witness->known(place_.folder, job_, begins));
+  }
+  require_not_behind(place_.folder, has, "this process", counts_);
+}
+
+void Disclosure::remember(const Ledger& ledger, std::optional<WitnessFile>& witness) {
+  spent_ = ledger.spent();
+  counts_ = counts_of(ledger.lines());
+  if (witness) {
+    witness->note(place_.folder, counts_);
+  }
+}
+
+void Disclosure::hold_to(const std::string& witness, const ReleaseCounts& known) const {
+  ReleaseCounts at_least = known;
+  const bool pure = options_.mode == PrivacyMode::pure;
+  for (auto& [job, count] : at_least) {
+    const double planned = static_cast<double>(count.releases) * plan_.release;
+    count.rho = std::fmax(count.rho, pure ? static_cast<double>(count.releases) * rho_of_pure(plan_.release) : planned);
+    count.epsilon = pure ? std::optional(std::fmax(count.epsilon.value_or(0), planned)) : count.epsilon;
+  }
+  require_not_behind(place_.folder, counts_, witness, at_least);
+}
+
+std::optional<Bytes> Disclosure::bytes_for(const ReleaseKey& key, const ReleaseCost& cost,
+                                           const std::function<Bytes()>& make) try {
+  // Opened for each release: a simulation has more clients than a process may have files.
+  std::optional<WitnessFile> witness = open_witness();
+  Ledger ledger(place_.folder, options_.budget());
+  check(&ledger, witness);
+  std::optional<Bytes> bytes = ledger.release(key, cost, make);
+  // The ledger first and the file before anything is told: after a crash in between the ledger is ahead.
+  remember(ledger, witness);
+  return bytes;
+} catch (const Error& error) {
+  // A ledger that is not to be trusted is no round's bad luck, which a client would sit out: it ends the client.
+  throw Error(error.code() == ErrorCode::invalid_data ? ErrorCode::io : error.code(), error.what());
 }
 
 template <class Make>
 std::optional<std::vector<std::int64_t>> Disclosure::tell(const ReleaseKey& key, const ReleaseCost& cost,
                                                           std::size_t size, Make&& make) {
-  // Opened for each release: a simulation has more clients than a process may have files.
-  Ledger ledger(folder_, options_.budget());
-  const std::optional<Bytes> bytes = ledger.release(key, cost, [&] {
+  const std::optional<Bytes> bytes = bytes_for(key, cost, [&] {
     ArchiveWriter archive;
     const std::unique_ptr<EntropySource> entropy = entropy_(key);
     archive.put(make(*entropy));
     return archive.take();
   });
-  spent_ = ledger.spent();
   if (!bytes) {
     return std::nullopt;
   }
-  ArchiveReader archive(*bytes, (folder_ / "released").string());
+  ArchiveReader archive(*bytes, (place_.folder / "released").string());
   std::vector<std::int64_t> values = archive.get_vector<std::int64_t>();
   archive.expect_end();
   require(values.size() == size, ErrorCode::invalid_data, "{}: a release of {} must have {} values, got {}",
-          folder_.string(), key.kind, size, values.size());
+          place_.folder.string(), key.kind, size, values.size());
   return values;
 }
 

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/privacy/accountant.h"
 #include "privacy/ledger_text.h"
 
@@ -21,10 +23,8 @@ constexpr std::string_view kLedger = "ledger";
 constexpr std::string_view kReleased = "released";
 /// Rounding of a plan that is used up to the last release.
 constexpr double kSlack = 1e-9;
-
-fs::path released_path(const fs::path& folder, std::uint64_t sequence) {
-  return folder / kReleased / fmt::format("{}.bin", sequence);
-}
+/// More than anybody makes, and few enough to be added up.
+constexpr std::uint64_t kMostReleases = 1'000'000;
 
 /// The numbers of the released files.
 std::vector<std::uint64_t> released_files(const fs::path& folder) {
@@ -51,10 +51,19 @@ std::vector<std::uint64_t> released_files(const fs::path& folder) {
 void check_released_files(const fs::path& folder, std::size_t lines) {
   for (const std::uint64_t number : released_files(folder)) {
     require(number >= 1 && number <= lines, ErrorCode::invalid_data,
-            "{}: release {} was made but the ledger has {} lines: it was cut or lost, and nothing more is released",
+            "{}: release {} was made but the ledger has {} lines: it was cut or lost, and nothing more is released; "
+            "put the newest one back, or move the folder away, and the next start says how an operator answers for it",
             (folder / kLedger).string(), number, lines);
   }
 }
+
+}  // namespace
+
+fs::path released_path(const fs::path& folder, std::uint64_t sequence) {
+  return folder / kReleased / fmt::format("{}.bin", sequence);
+}
+
+namespace {
 
 Bytes read_released(const fs::path& folder, const LedgerLine& line) {
   Bytes bytes = read_file(released_path(folder, line.sequence));
@@ -92,21 +101,55 @@ PrivacySpent spent_by(const std::vector<LedgerLine>& lines, const PrivacyBudget&
     double rho = 0;
     double epsilon = 0;
     bool pure = true;
+
+    void add(const ReleaseCost& cost) {
+      rho += cost.rho;
+      epsilon += cost.epsilon.value_or(0);
+      pure = pure && cost.epsilon.has_value();
+    }
   };
+  PrivacySpent spent;
   std::map<std::int64_t, Sums> versions;
+  std::map<std::string, std::uint64_t> told;
   for (const LedgerLine& line : lines) {
-    Sums& sums = versions[budget.versions_disjoint ? line.key.version : 0];
-    sums.rho += line.cost.rho;
-    sums.epsilon += line.cost.epsilon.value_or(0);
-    sums.pure = sums.pure && line.cost.epsilon.has_value();
+    versions[budget.versions_disjoint && !line.is_vouched() ? line.key.version : 0];
   }
-  PrivacySpent spent{static_cast<int>(lines.size()), 0, 0};
+  for (const LedgerLine& line : lines) {
+    std::uint64_t& count = told[line.key.job];
+    if (!line.is_vouched()) {
+      versions[budget.versions_disjoint ? line.key.version : 0].add(line.cost);
+      count += 1;
+      spent.releases += 1;
+      continue;
+    }
+    // Nobody knows of which versions they were: they count with each.
+    for (auto& [version, sums] : versions) {
+      sums.add(line.cost);
+    }
+    const auto vouched = std::max(count, static_cast<std::uint64_t>(line.key.version));
+    spent.releases += line.cost.rho > 0 ? static_cast<int>(vouched - count) : 0;
+    count = vouched;
+  }
   for (const auto& [version, sums] : versions) {
     const double plain = sums.pure ? sums.epsilon : std::numeric_limits<double>::infinity();
     spent.rho = std::max(spent.rho, sums.rho);
     spent.epsilon = std::max(spent.epsilon, std::min(plain, converted_epsilon(sums.rho, budget)));
   }
   return spent;
+}
+
+ReleaseCounts counts_of(const std::vector<LedgerLine>& lines) {
+  ReleaseCounts counts;
+  for (const LedgerLine& line : lines) {
+    const bool is_first = !counts.contains(line.key.job);
+    ReleaseCount& count = counts[line.key.job];
+    count.releases =
+        line.is_vouched() ? std::max(count.releases, static_cast<std::uint64_t>(line.key.version)) : count.releases + 1;
+    count.rho += line.cost.rho;
+    const bool is_pure = line.cost.epsilon && (is_first || count.epsilon);
+    count.epsilon = is_pure ? std::optional(count.epsilon.value_or(0) + *line.cost.epsilon) : std::nullopt;
+  }
+  return counts;
 }
 
 Ledger::Ledger(fs::path folder, const PrivacyBudget& budget) : folder_(std::move(folder)), budget_(budget) {
@@ -138,10 +181,26 @@ bool Ledger::covers(const ReleaseKey& key, const ReleaseCost& cost) const {
   return spent.releases <= budget_.releases && spent.epsilon <= budget_.epsilon * (1 + kSlack);
 }
 
-std::optional<Bytes> Ledger::release(const ReleaseKey& key, const ReleaseCost& cost,
-                                     const std::function<Bytes()>& make) {
+void Ledger::append(const ReleaseKey& key, const ReleaseCost& cost, std::span<const std::byte> bytes) {
   require(is_word(key.kind) && is_word(key.job), ErrorCode::internal,
           "[privacy] kind and job must be words, got \"{}\" and \"{}\"", key.kind, key.job);
+  const double total = lines_.empty() ? cost.rho : lines_.back().total_rho + cost.rho;
+  LedgerLine line{lines_.size() + 1, key, cost, sha256(bytes), total};
+  std::string check;
+  const std::string text = write_line(line, last_check_, check);
+  fault_point("ledger.begun");
+  held_->file.write_all(std::as_bytes(std::span(text)));
+  held_->file.sync();
+  fault_point("ledger.line_written");
+  lines_.push_back(std::move(line));
+  last_check_ = std::move(check);
+  write_file_atomically(released_path(folder_, lines_.back().sequence), bytes);
+  fault_point("ledger.bytes_written");
+}
+
+std::optional<Bytes> Ledger::release(const ReleaseKey& key, const ReleaseCost& cost,
+                                     const std::function<Bytes()>& make) {
+  require(key.kind != kVouched, ErrorCode::internal, "[privacy] nothing is released as {}", key.kind);
   require(std::isfinite(cost.rho) && cost.rho > 0, ErrorCode::internal, "[privacy] a release must cost rho, got {}",
           cost.rho);
   for (const LedgerLine& line : lines_) {
@@ -154,16 +213,25 @@ std::optional<Bytes> Ledger::release(const ReleaseKey& key, const ReleaseCost& c
     return std::nullopt;
   }
   Bytes bytes = make();
-  const double total = lines_.empty() ? cost.rho : lines_.back().total_rho + cost.rho;
-  LedgerLine line{lines_.size() + 1, key, cost, sha256(bytes), total};
-  std::string check;
-  const std::string text = write_line(line, last_check_, check);
-  held_->file.write_all(std::as_bytes(std::span(text)));
-  held_->file.sync();
-  lines_.push_back(std::move(line));
-  last_check_ = std::move(check);
-  write_file_atomically(released_path(folder_, lines_.back().sequence), bytes);
+  append(key, cost, bytes);
   return bytes;
+}
+
+void Ledger::vouch(const std::string& job, std::uint64_t releases, const ReleaseCost& cost, std::string_view reason) {
+  const std::uint64_t before = counts_of(lines_)[job].releases;
+  require(releases > before && releases <= kMostReleases, ErrorCode::invalid_config,
+          "{}: has {} releases to {}; vouch for more than that and at most {}, got {}", folder_.string(), before, job,
+          kMostReleases, releases);
+  require(std::isfinite(cost.rho) && cost.rho >= 0 && std::isfinite(cost.epsilon.value_or(0)) &&
+              cost.epsilon.value_or(0) >= 0,
+          ErrorCode::invalid_config, "{}: what is vouched for must cost nothing or more, got rho {}", folder_.string(),
+          cost.rho);
+  require(is_word(job) && !reason.empty(), ErrorCode::invalid_config,
+          "{}: to vouch for it, a federation and a reason are needed", folder_.string());
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  append({std::string(kVouched), job, static_cast<std::int64_t>(releases),
+          std::chrono::duration_cast<std::chrono::seconds>(now).count()},
+         cost, std::as_bytes(std::span(reason)));
 }
 
 std::vector<LedgerLine> audit_ledger(const fs::path& folder) {

@@ -67,6 +67,25 @@ TEST(PrivacyCommand, AuditsALedger) {
   EXPECT_TRUE(contains(damaged.output, "2.bin: its SHA-256"));
 }
 
+TEST(PrivacyCommand, VouchesForALedger) {
+  const testing::TempFolder folder;
+  const std::string ledger = (folder / "ledger").string();
+  const std::string vouch = "privacy vouch " + ledger + " --job study --releases 3 --rho 0.06 --reason ";
+  EXPECT_EQ(feroma_cli("privacy vouch " + ledger + " --job study --releases 3 --rho 0.06").exit_code, 2) << "no reason";
+  const Result result = feroma_cli(vouch + "'the disk broke'");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.output, "line 1 says that 3 releases to study are answered for")) << result.output;
+  const Result again = feroma_cli(vouch + "'once more'", Stream::err);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_TRUE(contains(again.output, "has 3 releases to study")) << again.output;
+  const Result text = feroma_cli("privacy audit " + ledger);
+  EXPECT_TRUE(contains(text.output, ": 3 releases to study in all, rho 0.06; the disk broke")) << text.output;
+  EXPECT_TRUE(contains(text.output, "\n3 releases, rho 0.06, ")) << text.output;
+  const auto answer = nlohmann::json::parse(feroma_cli("privacy audit " + ledger + " --format json").output);
+  EXPECT_EQ(answer["releases"][0]["kind"], "vouched");
+  EXPECT_EQ(answer["releases"][0]["reason"], "the disk broke");
+}
+
 TEST(PrivacyCommand, RefusesWhatIsNoBudget) {
   EXPECT_EQ(feroma_cli("privacy calibrate --epsilon 0").exit_code, 2);
   EXPECT_EQ(feroma_cli("privacy calibrate --mode paper").exit_code, 2);

@@ -13,6 +13,7 @@
 #include "feroma/privacy/entropy_source.h"
 #include "feroma/privacy/ledger.h"
 #include "feroma/privacy/options.h"
+#include "feroma/privacy/witness.h"
 
 namespace feroma {
 
@@ -27,10 +28,15 @@ using EntropyFor = std::function<std::unique_ptr<EntropySource>(const ReleaseKey
  */
 class Disclosure {
  public:
-  /// `job` names the run in the ledger, which is in `folder`; the budget is that of the options. `version` is that of
-  /// the data of a client which does not train.
-  Disclosure(const PrivacyOptions& options, std::filesystem::path folder, std::string job,
-             EntropyFor entropy = system_entropy(), std::int64_t version = 0);
+  /// `job` names the run in the ledger, which is in `place`; the budget is that of the options. `version` is that of
+  /// the data of a client which does not train. A ledger that is behind the file beside it is refused, now and before
+  /// anything is told; one that is ahead brings the file up.
+  Disclosure(const PrivacyOptions& options, LedgerPlace place, std::string job, EntropyFor entropy = system_entropy(),
+             std::int64_t version = 0);
+
+  /// Refuses a ledger that is behind another witness. What is missing is said to have cost no less than by the plan: a
+  /// server must not talk an operator into believing that it was cheap.
+  void hold_to(const std::string& witness, const ReleaseCounts& known) const;
 
   /// A profile's sums with noise, for one version of the data and one epoch of the bounds; nothing once the budget is
   /// spent. Sums of one class alone are those of unlabelled data, and a release of their own.
@@ -47,21 +53,32 @@ class Disclosure {
 
   /// As the ledger has it.
   [[nodiscard]] const PrivacySpent& spent() const { return spent_; }
+  [[nodiscard]] const ReleaseCounts& counts() const { return counts_; }
+  [[nodiscard]] const std::string& job() const { return job_; }
   [[nodiscard]] const PrivacyOptions& options() const { return options_; }
 
  private:
   template <class Make>
   [[nodiscard]] std::optional<std::vector<std::int64_t>> tell(const ReleaseKey& key, const ReleaseCost& cost,
                                                               std::size_t size, Make&& make);
+  [[nodiscard]] std::optional<Bytes> bytes_for(const ReleaseKey& key, const ReleaseCost& cost,
+                                               const std::function<Bytes()>& make);
+  /// The file beside the ledger, if there is one, while nobody else has it.
+  [[nodiscard]] std::optional<WitnessFile> open_witness() const;
+  /// Refuses what is behind the file, or behind what it was before.
+  void check(const Ledger* ledger, const std::optional<WitnessFile>& witness) const;
+  /// What the ledger has become.
+  void remember(const Ledger& ledger, std::optional<WitnessFile>& witness);
 
   PrivacyOptions options_;
-  std::filesystem::path folder_;
+  LedgerPlace place_;
   std::string job_;
   EntropyFor entropy_;
   std::int64_t version_;
   ReleasePlan plan_;
   ReleasePlan test_plan_;  ///< of releases without labels
   PrivacySpent spent_;
+  ReleaseCounts counts_;
 };
 
 }  // namespace feroma

@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "feroma/core/files.h"
@@ -37,12 +40,29 @@ struct PrivacyBudget {
   Calibration calibration = Calibration::zcdp;
 };
 
+/// How often a client told one federation of its data, and what that cost; none of it ever decreases.
+struct ReleaseCount {
+  std::uint64_t releases = 0;
+  double rho = 0;
+  std::optional<double> epsilon = {};  ///< where every release is pure
+  friend bool operator==(const ReleaseCount&, const ReleaseCount&) = default;
+};
+/// The same of several, by the federation's id.
+using ReleaseCounts = std::map<std::string, ReleaseCount>;
+
+/// The kind of a line by which an operator answers for releases that the ledger has not seen: `version` is how many
+/// there are to that federation in all, `epoch` the time in seconds of 1970, the cost what they have spent of the
+/// budget, and the released bytes are the operator's reason.
+inline constexpr std::string_view kVouched = "vouched";
+
 struct LedgerLine {
   std::uint64_t sequence = 0;
   ReleaseKey key;
   ReleaseCost cost;
   std::string digest;  ///< SHA-256 of the released bytes
   double total_rho = 0;
+
+  [[nodiscard]] bool is_vouched() const { return key.kind == kVouched; }
 };
 
 struct PrivacySpent {
@@ -53,6 +73,8 @@ struct PrivacySpent {
 
 /// What the lines of a ledger add up to.
 [[nodiscard]] PrivacySpent spent_by(const std::vector<LedgerLine>& lines, const PrivacyBudget& budget);
+/// How often each federation was told, as the lines of a ledger have it.
+[[nodiscard]] ReleaseCounts counts_of(const std::vector<LedgerLine>& lines);
 
 /**
  * A client's record of what it told of its data, and the bytes it told. Nothing leaves before its line and its bytes
@@ -70,6 +92,9 @@ class Ledger {
   /// the budget does not cover it.
   [[nodiscard]] std::optional<Bytes> release(const ReleaseKey& key, const ReleaseCost& cost,
                                              const std::function<Bytes()>& make);
+  /// Writes down an operator's word that there are `releases` to federation `job` in all, that those which the ledger
+  /// has not seen cost so much (a rho of 0: that they were none of these data), and why.
+  void vouch(const std::string& job, std::uint64_t releases, const ReleaseCost& cost, std::string_view reason);
   [[nodiscard]] PrivacySpent spent() const { return spent_by(lines_, budget_); }
   [[nodiscard]] const std::vector<LedgerLine>& lines() const { return lines_; }
 
@@ -77,6 +102,8 @@ class Ledger {
   struct Held;
 
   [[nodiscard]] bool covers(const ReleaseKey& key, const ReleaseCost& cost) const;
+  /// Writes a line, then its bytes.
+  void append(const ReleaseKey& key, const ReleaseCost& cost, std::span<const std::byte> bytes);
 
   std::filesystem::path folder_;
   PrivacyBudget budget_;
@@ -84,6 +111,9 @@ class Ledger {
   std::vector<LedgerLine> lines_;
   std::string last_check_;
 };
+
+/// Where the bytes of a line are kept.
+[[nodiscard]] std::filesystem::path released_path(const std::filesystem::path& folder, std::uint64_t sequence);
 
 /// Reads a ledger without holding it and checks every line and every released file.
 [[nodiscard]] std::vector<LedgerLine> audit_ledger(const std::filesystem::path& folder);
