@@ -31,6 +31,7 @@ struct AssignArguments {
   std::string algorithm;
   std::string out = "assigned";
   std::string state;
+  std::string witness;
   int few_labels = 0;
   int candidates = 3;
   Format format = Format::text;
@@ -57,7 +58,8 @@ View first_of_each_class(const View& labelled, int classes, int most) {
 
 Assigned from_store(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
   const OpenedStore store = open_store(arguments.store, arguments.algorithm);
-  std::optional<Disclosure> disclosure = store_disclosure(store, arguments.state, samples.version);
+  std::optional<Disclosure> disclosure =
+      store_disclosure(store, arguments.state, samples.version, witness_file(arguments.data, arguments.witness));
   return assign_from(store, samples, wish, disclosure ? &*disclosure : nullptr);
 }
 
@@ -78,6 +80,8 @@ Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& sam
     ClientPlan plan = arguments.connection;
     plan.state = arguments.state;
     plan.privacy = own_privacy(arguments.config);
+    plan.witness = witness_file(arguments.data, arguments.witness);
+    plan.data_name = data_name(arguments.data);
     return visit_server(plan, samples, wish, arguments.wait_seconds, stop_on_interrupt());
   }
 #endif
@@ -234,6 +238,8 @@ void add_assign_command(CLI::App& app) {
   command->add_option("--out", arguments->out, "Folder for what was assigned")->capture_default_str();
   command->add_option("--state", arguments->state,
                       "Folder of this client's privacy ledger, where there is a budget (default: <DATA>-visitor)");
+  command->add_option("--witness", arguments->witness,
+                      "Folder of the file that counts what is told of the data (default: the one with DATA)");
   add_format_option(*command, arguments->format);
 #ifdef FEROMA_NET
   add_server_options(*command, *arguments);

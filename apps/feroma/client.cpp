@@ -10,6 +10,7 @@
 #include "feroma/net/flower.h"
 #include "feroma/net/server.h"
 #include "feroma/runtime/run.h"
+#include "feroma/runtime/visitor_ledger.h"
 #include "interrupt.h"
 #include "log_output.h"
 #include "owner_only.h"
@@ -28,11 +29,17 @@ struct ClientArguments {
 std::unique_ptr<ClientData> data_of(const ClientArguments& arguments, ClientPlan& plan) {
   if (!arguments.data.empty()) {
     plan.privacy = own_privacy(arguments.config);
+    if (std::filesystem::is_directory(arguments.data)) {  // what is no folder is for the reader to refuse
+      plan.witness = witness_file(arguments.data, plan.witness);
+    }
     return folder_client_data(arguments.data, plan.state);
   }
   require(!arguments.config.file.empty(), ErrorCode::invalid_config,
           "a client needs --data FOLDER, or a scenario of which it plays one client");
   require(plan.id.has_value(), ErrorCode::invalid_config, "--client must say which client of the scenario this is");
+  if (!plan.witness.empty()) {
+    plan.witness /= fmt::format("client-{}-releases", *plan.id);
+  }
   // The server's own file will do: what is about serving does not concern a client, but for the clock.
   const FederationPlan federation = read_federation_plan(load_config(arguments.config));
   const Experiment& experiment = federation.experiment;
@@ -99,6 +106,9 @@ void add_client_command(CLI::App& app) {
   command->add_option("--state", arguments->plan.state,
                       "Folder of what must not be lost (default: client-<number> or <certificate>-state; with --flower "
                       "flower-client-<number>)");
+  command->add_option("--witness", arguments->plan.witness,
+                      "Folder of the file that counts what is told of the data under a privacy budget (default: the "
+                      "one with DATA; a scenario's clients have none)");
   CLI::Option* authority = command->add_option("--ca", arguments->plan.authority, "The federation's ca.pem");
   command->add_option("--cert", arguments->plan.certificate, "This client's certificate")->needs(authority);
   command->add_option("--key", arguments->plan.key, "The key to it")->needs(authority);

@@ -5,6 +5,7 @@
 
 #include "feroma/core/build_info.h"
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/net/codec.h"
 #include "feroma/privacy/disclosure.h"
 #include "net/nonce.h"
@@ -75,6 +76,7 @@ Agent::Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& st
       data_(data),
       stop_(stop),
       held_(hold_state_folder(options_.state)),
+      guarded_(options_.privacy.guarded()),
       process_(make_nonce()) {}
 Agent::~Agent() = default;
 
@@ -104,18 +106,27 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
   }
   ClientWork own = make_client_work(welcome, {data_.shape(), data_.classes(), data_.multi_label()}, options_.privacy);
   std::optional<Disclosure> disclosure;
-  if (own.experiment.privacy.guarded()) {
-    // A ledger that the client names itself counts what it tells to all its federations.
-    const std::string& ledger = options_.privacy.ledger;
-    disclosure.emplace(own.experiment.privacy,
-                       ledger.empty() ? options_.state / "ledger" : std::filesystem::path(ledger), welcome.job());
+  guarded_ = own.experiment.privacy.guarded();
+  if (guarded_) {
+    disclosure.emplace(own.experiment.privacy, ledger_place(options_.privacy, options_.state, options_.witness),
+                       welcome.job());
   }
   if (own.algorithm->asks_for_past_windows()) {
     data_.keep_past_windows();
   }
   ClientState state(options_.state, own.initial->shared_layout(), welcome.job(), static_cast<ClientId>(welcome.id()));
+  if (disclosure) {
+    disclosure->hold_to((options_.state / "client.state").string(), state.releases());
+    state.count(disclosure->counts());
+  }
   work_ = std::make_unique<Work>(
       Work{std::move(own), std::move(state), std::move(disclosure), static_cast<ClientId>(welcome.id())});
+}
+
+void Agent::hold_to(const v1::Welcome& welcome) const {
+  if (work_->disclosure) {
+    work_->disclosure->hold_to("the server", known_to(welcome, ""));
+  }
 }
 
 std::optional<ClientShard> Agent::shard_for(TakenStep& step) {
@@ -151,6 +162,9 @@ TakenStep Agent::take(const v1::Task& task, std::span<const std::byte> bytes) {
                         work_->disclosure ? &*work_->disclosure : nullptr};
   ClientOutcome outcome =
       take_step(*work_->own.algorithm, task.round(), task.task(), received, seat, step.after, *work_->own.trainer);
+  if (work_->disclosure) {
+    work_->state.count(work_->disclosure->counts());
+  }
   step.report = outcome.report;
   if (const auto* answer = std::get_if<ClientAnswer>(&outcome.answer)) {
     step.answer = encode_message(answer->message, work_->own.initial->layout());
@@ -181,9 +195,12 @@ bool Agent::answer(const v1::Task& task, std::span<const std::byte> bytes) {
   head.set_phase(step->phase);
   head.set_task(step->task);
   head.set_failed(step->failed);
-  if (!step->answer.empty() && !work_->own.experiment.privacy.guarded()) {
+  if (work_->disclosure) {
+    say_released(*work_->disclosure, "", head);
+  } else if (!step->answer.empty()) {
     *head.mutable_telemetry() = telemetry_of(step->report);
   }
+  fault_point("agent.answer_kept");
   return outbox_->send(head, step->answer);
 }
 
@@ -235,7 +252,7 @@ void Agent::take_leave(ServerLink& link, Watchdog& watchdog, const std::string& 
   watchdog.set_patience(kFarewell);
   v1::ClientFrame frame;
   // Under a budget the reason stays with the client, as in a round.
-  frame.mutable_goodbye()->set_text(options_.privacy.guarded() ? "it does not agree to this federation" : why);
+  frame.mutable_goodbye()->set_text(guarded_ ? "it does not agree to this federation" : why);
   static_cast<void>(outbox_->send(std::move(frame)));
   v1::ServerFrame unread;
   while (link.receive(unread)) {  // a connection that is cut now may not have brought it
@@ -261,6 +278,7 @@ Ending Agent::serve(ServerLink& link) {
   watchdog.set_patience(Clock::duration::max());
   try {
     prepare_work(welcome);
+    hold_to(welcome);
   } catch (const Error& error) {
     take_leave(link, watchdog, error.what());
     throw;

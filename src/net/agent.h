@@ -26,8 +26,9 @@ struct AgentOptions {
   /// Which client this is: claimed where there are no certificates, else compared with what they say. Absent: whatever
   /// the certificate says.
   std::optional<std::uint32_t> id = {};
-  PrivacyOptions privacy = {};   ///< the least that this client asks for; `off` asks for nothing
-  double patience_seconds = 10;  ///< for the server's first word; later it says how often it is heard
+  PrivacyOptions privacy = {};         ///< the least that this client asks for; `off` asks for nothing
+  std::filesystem::path witness = {};  ///< the file that counts what is told of the data; empty: there is none
+  double patience_seconds = 10;        ///< for the server's first word; later it says how often it is heard
   Note note = {};
   double sign_seconds = 60;  ///< between lines that say that the client waits, at least
 };
@@ -56,6 +57,8 @@ class Agent {
   [[nodiscard]] v1::Hello hello();
   /// Reads the server's config and makes what the work needs; what cannot be agreed to is an error.
   void prepare_work(const v1::Welcome& welcome);
+  /// Refuses a ledger that is behind what the server knows of it.
+  void hold_to(const v1::Welcome& welcome) const;
   /// Tells the server that this client takes no part, so that nobody waits for it.
   void take_leave(ServerLink& link, Watchdog& watchdog, const std::string& why);
   /// Takes steps and remembers until the connection ends; `finished` is the last round that was.
@@ -76,6 +79,7 @@ class Agent {
   const std::atomic<bool>& stop_;
   const detail::PosixFile held_;  ///< the state folder
   std::unique_ptr<Work> work_;
+  bool guarded_ = false;  ///< by the federation's config or by its own, so that reasons stay with the client
   int steps_ = 0;
   const std::string process_;       ///< a name that no other process has
   std::uint64_t attempts_ = 0;      ///< connections so far

@@ -47,7 +47,10 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
     }
   };
   net::require_connectable(plan);
-  net::Agent agent({plan.state, plan.id, plan.privacy, 2 * plan.connect_seconds * plan.clock, plan.note}, data, stop);
+  net::AgentOptions options{plan.state, plan.id, plan.privacy, plan.witness};
+  options.patience_seconds = 2 * plan.connect_seconds * plan.clock;
+  options.note = plan.note;
+  net::Agent agent(std::move(options), data, stop);
   Backoff backoff(plan);
   for (;;) {
     require(!stop, ErrorCode::interrupted, "the client was told to stop");

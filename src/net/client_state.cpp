@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "feroma/core/error.h"
+#include "feroma/core/fault_point.h"
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
+#include "feroma/privacy/witness.h"
 #include "feroma/store/checkpoint.h"
 
 namespace feroma::net {
@@ -142,6 +144,8 @@ ClientState::ClientState(const std::filesystem::path& folder, std::shared_ptr<co
   const ClientId owner = archive.at_end() ? id : archive.get<ClientId>();
   require(owner == id, ErrorCode::invalid_data, "{}: is the state of client {}, this is client {}", file_.string(),
           to_index(owner), to_index(id));
+  // And these, where releases were not counted, or the client releases nothing.
+  releases_ = archive.at_end() ? ReleaseCounts() : get_release_counts(archive);
   archive.expect_end();
 }
 
@@ -157,6 +161,9 @@ void ClientState::write() const {
     put(out, step);
   }
   archive.put(id_);
+  if (!releases_.empty()) {
+    put(archive, releases_);
+  }
   write_checkpoint(file_, archive.bytes());
 }
 
@@ -181,6 +188,14 @@ void ClientState::keep(TakenStep step) {
   });
   steps_.push_back(std::move(step));
   write();
+}
+
+void ClientState::count(const ReleaseCounts& releases) {
+  if (releases_ != releases) {
+    releases_ = releases;
+    write();
+    fault_point("state.releases_counted");
+  }
 }
 
 void ClientState::commit(Round round, Counted counted) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/posix_file.h"
+#include "feroma/privacy/ledger.h"
 #include "feroma/runtime/client_step.h"
 
 namespace feroma::net {
@@ -58,6 +59,10 @@ class ClientState {
   /// Keeps a step that gave an answer in place of those of the same or a later phase; when this returns it survives a
   /// crash.
   void keep(TakenStep step);
+  /// How often the client had released something when it looked last, by federation: a witness of its ledger. Kept only
+  /// where it has changed.
+  [[nodiscard]] const ReleaseCounts& releases() const { return releases_; }
+  void count(const ReleaseCounts& releases);
   /// The server finished all rounds up to this one. What the client did in phases that counted is what it remembers
   /// from now on, and the rest of what it did is as if it had never been.
   void commit(Round round, Counted counted);
@@ -72,6 +77,7 @@ class ClientState {
   Round committed_ = 0;
   ClientMemory base_;
   std::vector<TakenStep> steps_;
+  ReleaseCounts releases_;
 };
 
 }  // namespace feroma::net

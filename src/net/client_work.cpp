@@ -5,6 +5,7 @@
 #include "feroma/net/codec.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/runtime/workers.h"
+#include "net/released.h"
 
 namespace feroma::net {
 namespace {
@@ -97,6 +98,28 @@ ClientWork make_client_work(const v1::Welcome& welcome, const SampleKind& sample
   work.engine = engine_factory(work.experiment.engine(), work.model)();
   work.trainer = std::make_unique<Trainer>(*work.engine);
   return work;
+}
+
+LedgerPlace ledger_place(const PrivacyOptions& privacy, const std::filesystem::path& state,
+                         const std::filesystem::path& witness) {
+  return {privacy.ledger.empty() ? state / "ledger" : std::filesystem::path(privacy.ledger), witness};
+}
+
+ReleaseCounts known_to(const v1::Welcome& welcome, const std::string& data) {
+  ReleaseCounts known;
+  for (const v1::Released& released : welcome.released()) {
+    if (released.data() == data) {
+      known[welcome.job()] = from_wire(released);
+    }
+  }
+  return known;
+}
+
+void say_released(const Disclosure& disclosure, const std::string& data, v1::Answer& head) {
+  const auto found = disclosure.counts().find(disclosure.job());
+  if (found != disclosure.counts().end()) {
+    *head.mutable_released() = to_wire(found->second, data);
+  }
 }
 
 }  // namespace feroma::net

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "feroma/client/trainer.h"
+#include "feroma/privacy/disclosure.h"
 #include "feroma/runtime/experiment.h"
 #include "net/session.h"
 
@@ -28,6 +29,14 @@ struct SampleKind {
   int classes = 0;  ///< 0: it does not know
   bool multi_label = false;
 };
+
+/// The ledger of a client with this state folder: one that it names itself counts what it tells to all its federations.
+[[nodiscard]] LedgerPlace ledger_place(const PrivacyOptions& privacy, const std::filesystem::path& state,
+                                       const std::filesystem::path& witness);
+/// What the server knows to have been released; of a visitor, of the data that it calls so.
+[[nodiscard]] ReleaseCounts known_to(const v1::Welcome& welcome, const std::string& data);
+/// Says with an answer how often the federation was told, where it was.
+void say_released(const Disclosure& disclosure, const std::string& data, v1::Answer& head);
 
 /// Reads the server's config and makes what the work needs. `privacy` is the least that the client asks for; what
 /// cannot be agreed to is an error.

@@ -12,6 +12,7 @@
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
 #include "feroma/drift/membership.h"
+#include "feroma/privacy/witness.h"
 #include "feroma/report/run_writer.h"
 #include "feroma/runtime/round_record.h"
 #include "feroma/runtime/server_context.h"
@@ -26,6 +27,9 @@ namespace {
 constexpr double kMostPhases = 4;
 /// Models in one message, at most. Where there are so many, a client may remember as many values again.
 constexpr std::uint64_t kMostModels = kMostValues / 2;
+
+/// Notes of the log about what was released begin so.
+constexpr std::string_view kReleased = "released ";
 
 std::string hex(std::string_view bytes) {
   std::string text;
@@ -159,8 +163,27 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
       Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !plan.experiment.privacy.guarded(),
                static_cast<std::uint32_t>(plan.experiment.scenario.clients), samples_of(plan),
                [this] { return committed(); },
-               algorithm_->most_models(static_cast<std::uint64_t>(plan.experiment.scenario.clients)).answer},
-      plan.server, Hub::Past{log_.committed(), counted_}, stop, plan.drain);
+               algorithm_->most_models(static_cast<std::uint64_t>(plan.experiment.scenario.clients)).answer,
+               [this](const std::string& releaser, const ReleaseCount& count) { keep_count(releaser, count); }},
+      plan.server, Hub::Past{log_.committed(), counted_, released()}, stop, plan.drain);
+}
+
+ReleaseCounts Coordinator::released() const {
+  ReleaseCounts counts;
+  for (const auto& [name, fact] : log_.notes()) {
+    if (name.starts_with(kReleased)) {
+      ArchiveReader in(fact, name);
+      counts[name.substr(kReleased.size())] = get_release_count(in);
+      in.expect_end();
+    }
+  }
+  return counts;
+}
+
+void Coordinator::keep_count(const std::string& releaser, const ReleaseCount& count) {
+  ArchiveWriter fact;
+  put(fact, count);
+  log_.note(std::string(kReleased) + releaser, fact.take());
 }
 
 Coordinator::~Coordinator() = default;

@@ -53,6 +53,10 @@ class Coordinator {
   [[nodiscard]] bool play_round();
   /// Finishes a round on disk: from then on it stands. `counted` is how many phases of whose answers went in.
   void commit(const RoundRecord& record, const std::map<ClientId, int>& counted);
+  /// What clients and visitors have released, as the log has it.
+  [[nodiscard]] ReleaseCounts released() const;
+  /// Keeps how often one of them has; from any thread.
+  void keep_count(const std::string& releaser, const ReleaseCount& count);
   /// Lets people know of a finished round.
   void tell(RoundRecord record);
   void finish();

@@ -8,6 +8,7 @@
 #include "feroma/core/log.h"
 #include "feroma/net/codec.h"
 #include "net/peer_log.h"
+#include "net/released.h"
 
 namespace feroma::net {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr auto kGlance = std::chrono::milliseconds(200);
 /// Clients whose coming is written down, and whose going, in a second: all of a few, some of a thousand.
 constexpr int kComingsASecond = 5;
+/// Folders of data of which a certificate's visits are counted.
+constexpr std::ptrdiff_t kDataOfAVisitor = 100;
 /// Of more the log names some.
 constexpr std::size_t kClientsInALine = 10;
 /// What is said to clients that did nothing wrong: what they sent counts, they came again, or the server is the reason.
@@ -56,17 +59,62 @@ void Hub::give(Session& session, Assignment assignment) {
 
 std::optional<v1::Verdict> Hub::objection(Session& session, const v1::Answer& head) {
   const std::optional<ClientId> client = session.client();
+  std::optional<v1::Verdict> objection;
   if (!client) {
     desk_.check(session, head);
-    return std::nullopt;
+  } else {
+    std::shared_ptr<Phase> phase;
+    {
+      const std::lock_guard lock(mutex_);
+      phase = phase_;
+    }
+    objection =
+        phase != nullptr ? phase->objection(*client, head) : verdict_on(head, v1::LATE, "the round went on without it");
   }
-  std::shared_ptr<Phase> phase;
+  if (head.has_released()) {
+    count_release(session, head.released(), /*is_kept=*/!objection);
+  }
+  return objection;
+}
+
+void Hub::count_release(const Session& session, const v1::Released& released, bool is_kept) {
+  const std::optional<ClientId> client = session.client();
+  const std::string who = releaser(client ? client : session.peer().id, /*is_visitor=*/!client, released.data());
+  ReleaseCount count = from_wire(released);
+  check_released(count);
   {
     const std::lock_guard lock(mutex_);
-    phase = phase_;
+    if (!past_.released.contains(who) && !client &&
+        std::count_if(past_.released.begin(), past_.released.end(), [&](const auto& entry) {
+          return data_of(entry.first, session.peer().id).has_value();
+        }) >= kDataOfAVisitor) {
+      return;
+    }
+    ReleaseCount& known = past_.released[who];
+    if (count.releases > known.releases) {
+      known = count;
+    }
+    count = known;
   }
-  return phase != nullptr ? phase->objection(*client, head)
-                          : verdict_on(head, v1::LATE, "the round went on without it");
+  if (is_kept && job_.keep_count) {
+    job_.keep_count(who, count);
+    fault_point("hub.release_counted");
+  }
+}
+
+void Hub::tell_released(const Session& session, std::optional<ClientId> client, v1::Welcome& welcome) const {
+  if (client) {
+    const auto known = past_.released.find(releaser(client, /*is_visitor=*/false, ""));
+    if (known != past_.released.end()) {
+      *welcome.add_released() = to_wire(known->second);
+    }
+    return;
+  }
+  for (const auto& [who, count] : past_.released) {
+    if (const std::optional<std::string> data = data_of(who, session.peer().id)) {
+      *welcome.add_released() = to_wire(count, *data);
+    }
+  }
 }
 
 void Hub::deliver(Session& session, Delivery delivery) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "feroma/net/server_options.h"
+#include "feroma/privacy/ledger.h"
 #include "feroma/runtime/client_pool.h"
 #include "net/client_state.h"
 #include "net/line_limit.h"
@@ -42,11 +43,14 @@ class Hub final : public ClientPool, public SessionEvents {
     /// The algorithm after the last finished round, for visitors; null before the first. From any thread.
     std::function<std::shared_ptr<const Algorithm>()> committed = {};
     std::uint64_t models_per_answer = ModelsInMessage().answer;
+    /// Keeps how often somebody has released something, for the next Past; from any thread.
+    std::function<void(const std::string& releaser, const ReleaseCount& count)> keep_count = {};
   };
   /// What is known of rounds that were finished before.
   struct Past {
     Round committed = 0;
     std::map<ClientId, Counted> counted = {};  ///< the last round that each client's answers went into
+    ReleaseCounts released = {};               ///< how often each client and visitor has released something
   };
   /// With `drain` set, waits between rounds end as if with `stop`, but a round that was begun goes on.
   Hub(Job job, const ServerOptions& options, Past past, const std::atomic<bool>& stop,
@@ -118,6 +122,11 @@ class Hub final : public ClientPool, public SessionEvents {
   /// Tells a newcomer of rounds that were finished since its welcome was written. Needs the lock, and lets go of it.
   void catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientId client, Round told);
   void give(Session& session, Assignment assignment);
+  /// Counts what a client says it has released. Only with an answer that counts is it kept, so that nobody fills a
+  /// disk.
+  void count_release(const Session& session, const v1::Released& released, bool is_kept);
+  /// What this client, or visitor, is known to have released. Needs the lock.
+  void tell_released(const Session& session, std::optional<ClientId> client, v1::Welcome& welcome) const;
   [[nodiscard]] v1::Welcome welcome_to(std::uint32_t id) const;
   /// Counts what was said; what speaks against a client of ours, for that client as well. Needs the lock.
   void tally(v1::Reason reason, std::optional<ClientId> client);

@@ -82,6 +82,7 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
     welcome.mutable_counted()->set_round(counted->second.round);
     welcome.mutable_counted()->set_phases(counted->second.phases);
   }
+  tell_released(*session, client, welcome);
   known_.insert(client);
   if (!session->peer().name.empty()) {
     names_[client] = session->peer().name;
@@ -241,6 +242,7 @@ void Hub::receive_visitor(const std::shared_ptr<Session>& session, const v1::Vis
     const std::lock_guard lock(mutex_);
     check_visits(*session);
     welcome = welcome_to(0);
+    tell_released(*session, std::nullopt, welcome);
     strangers_.erase(session);
     visitors_.emplace(session, Clock::now());
   }

@@ -15,6 +15,8 @@ Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, con
   const auto until = net::Clock::now() + std::chrono::duration<double>(wait_seconds);
   net::VisitorOptions options{plan.state, plan.privacy};
   options.patience_seconds *= plan.clock;
+  options.witness = plan.witness;
+  options.data = plan.data_name;
   for (;;) {
     net::Ending ending{v1::REASON_UNSPECIFIED, "", 0.5};
     if (const net::Attempt attempt = net::connect(plan, stop); attempt.link != nullptr) {

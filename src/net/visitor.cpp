@@ -23,12 +23,15 @@ v1::Hello hello_of(const VisitorWish& wish) {
 class Visit {
  public:
   Visit(const v1::Welcome& welcome, const VisitorOptions& options, const VisitorSamples& samples)
-      : work_(make_client_work(welcome, {samples.all.shape, 0, false}, options.privacy)), samples_(samples) {
+      : work_(make_client_work(welcome, {samples.all.shape, 0, false}, options.privacy)),
+        samples_(samples),
+        data_(options.data) {
     if (work_.experiment.privacy.guarded()) {
-      const std::string& ledger = options.privacy.ledger;
-      disclosure_.emplace(work_.experiment.privacy,
-                          ledger.empty() ? options.state / "ledger" : std::filesystem::path(ledger), welcome.job(),
-                          system_entropy(), samples.version);
+      disclosure_.emplace(work_.experiment.privacy, ledger_place(options.privacy, options.state, options.witness),
+                          welcome.job(), system_entropy(), samples.version);
+    }
+    if (disclosure_ && !data_.empty()) {
+      disclosure_->hold_to("the server", known_to(welcome, data_));
     }
     assigned_.algorithm = work_.experiment.algorithms.front().label;
     assigned_.round = welcome.committed();
@@ -47,6 +50,13 @@ class Visit {
     assigned_.bytes_down += asked.bytes();
     assigned_.bytes_up += told.bytes();
     return encode_message(told, work_.initial->layout());
+  }
+
+  /// What is said with the description.
+  void introduce_description(v1::Answer& head) const {
+    if (disclosure_ && !data_.empty()) {
+      say_released(*disclosure_, data_, head);
+    }
   }
 
   [[nodiscard]] Assigned take(const Job& job) {
@@ -68,6 +78,7 @@ class Visit {
 
   ClientWork work_;
   const VisitorSamples& samples_;
+  const std::string data_;
   std::optional<Disclosure> disclosure_;
   StageSeconds seconds_;
   Assigned assigned_;
@@ -112,6 +123,7 @@ std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions&
     head.set_round(job->task.round());
     head.set_phase(kQuestionPhase);
     head.set_task(job->task.digest());
+    visit.introduce_description(head);
     if (!outbox.send(head, told)) {
       break;
     }

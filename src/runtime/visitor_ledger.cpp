@@ -15,6 +15,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kVersionDigits = 13;
 /// Of a store's digest: as many as a federation's id has.
 constexpr std::size_t kStoreDigits = 32;
+/// Of a place's digest: enough to tell the data of one client.
+constexpr std::size_t kNameDigits = 16;
 
 /// One name for a folder, whatever links and working folders lead to it.
 fs::path place_of(const fs::path& folder) {
@@ -52,12 +54,25 @@ fs::path visitor_state(const fs::path& data) {
   return place.parent_path() / (place.filename().string() + "-visitor");
 }
 
-std::optional<Disclosure> store_disclosure(const OpenedStore& store, const fs::path& state, std::int64_t version) {
+std::string data_name(const fs::path& data) {
+  const std::string place = place_of(data).string();
+  return sha256(std::as_bytes(std::span(place))).substr(0, kNameDigits);
+}
+
+fs::path witness_file(const fs::path& data, const fs::path& folder) {
+  const fs::path place = place_of(data);
+  const std::string name = place.filename().string();
+  return folder.empty() ? place.parent_path() / (name + "-releases")
+                        : folder / fmt::format("{}-{}-releases", name, data_name(data));
+}
+
+std::optional<Disclosure> store_disclosure(const OpenedStore& store, const fs::path& state, std::int64_t version,
+                                           const fs::path& witness) {
   if (!store.experiment.privacy.guarded()) {
     return std::nullopt;
   }
   const std::string job = "store-" + digest_of(store.algorithm->visitor_question()).substr(0, kStoreDigits);
-  return Disclosure(store.experiment.privacy, state / "ledger", job, system_entropy(), version);
+  return Disclosure(store.experiment.privacy, {state / "ledger", witness}, job, system_entropy(), version);
 }
 
 }  // namespace feroma

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-SCENARIOS = ("checker", "kills", "files", "clients", "slow_clients", "network", "commits")
+SCENARIOS = ("checker", "kills", "files", "clients", "slow_clients", "network", "commits", "ledgers")
 
 
 class Context:

@@ -155,4 +155,6 @@ def run(context):
     killed += play_all(context, "scaffold", few, scaffold.state, algorithm=SCAFFOLD)
     private = [Kill(seconds=context.random.uniform(0, 0.8)) for _ in range(100 if context.long else 8)]
     killed_at_random += play_all(context, "private", private, None, extra=PRIVATE)
+    counting = [Kill("hub.release_counted", passing) for passing in (1, 2)]
+    killed += play_all(context, "counting", counting, None, extra=PRIVATE)
     context.note(f"{named} points, {killed} kills at them, {killed_at_random} at random times, {lost} power losses")

@@ -117,11 +117,12 @@ TEST_F(AssignFromAServer, CountsWhatTravels) {
 // What is told under a budget goes up once; labels choose among what comes down, and stay.
 TEST_F(AssignFromAServer, UnderABudgetASecondVisitCostsNothingNew) {
   const std::string address = " --server 127.0.0.1:$port --insecure ";
-  const std::string client = "timeout 60 $feroma client --data visits --client $id --state client-$id" + address;
+  const std::string client = "timeout 60 $feroma client --data visits-$id --client $id --state client-$id" + address;
   const std::string visit = "timeout 60 $feroma assign ward --few-labels 2 --out assigned" + address;
   const Result result = beside_a_server(
-      "cp -r visits ward\n(id=0; " + client + ">client-0.out 2>&1 &)\nid=1; " + client + ">client-1.out 2>&1 && " +
-          visit + ">first.out 2>first.err && cp -r ward-visitor after-first && " + visit + ">second.out 2>second.err",
+      "cp -r visits ward; cp -r visits visits-0; cp -r visits visits-1\n(id=0; " + client +
+          ">client-0.out 2>&1 &)\nid=1; " + client + ">client-1.out 2>&1 && " + visit +
+          ">first.out 2>first.err && cp -r ward-visitor after-first && " + visit + ">second.out 2>second.err",
       "--stay --set scenario.rounds=3 --set server.min_clients=2 --set algorithm.0.name=feroma "
       "--set algorithm.0.preset=auto --set algorithm.0.warmup_rounds=1 --set algorithm.0.profile.dimensions=2 "
       "--set privacy.mode=gaussian "

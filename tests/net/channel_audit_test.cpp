@@ -112,8 +112,10 @@ class ChannelAudit : public FederationTest {
   /// A visit to the server of `record`, by a client that was never there before.
   Recorded record_visit(const std::string& name, const VisitorSamples& samples, const VisitorWish& wish) {
     Recorded recorded;
-    Pipe pipe(coordinator->hub(), {"pipe", std::nullopt, ""}, recorded.listener());
-    const auto result = pay_visit(pipe, {folder / name}, samples, wish, stop);
+    Pipe pipe(coordinator->hub(), {"pipe", ClientId{visitors_++}, ""}, recorded.listener());
+    VisitorOptions options{folder / name};
+    options.data = "0123456789abcdef";
+    const auto result = pay_visit(pipe, options, samples, wish, stop);
     EXPECT_TRUE(std::holds_alternative<Assigned>(result)) << name;
     EXPECT_EQ(audit_ledger(folder / name / "ledger").size(), 1U) << name;
     recorded.read_answers(layout);
@@ -125,6 +127,8 @@ class ChannelAudit : public FederationTest {
   std::shared_ptr<const ParamLayout> layout;
 
  private:
+  std::uint32_t visitors_ = 1000;
+
   void live_watched(Has has, Recorded& recorded) {
     AgentOptions options;
     options.state = folder / "client-0";
@@ -167,8 +171,10 @@ TEST_P(ChannelAuditOf, OnlyWhatIsAllowedLeaves) {
     EXPECT_TRUE(frame.GetReflection()->GetUnknownFields(frame).empty());
     EXPECT_TRUE(is_subset(fields_of(frame.hello()),
                           {"protocol", "software", "job", "committed", "id", "remembers", "process", "attempt"}));
-    EXPECT_TRUE(is_subset(fields_of(frame.answer()), {"round", "phase", "task", "size", "digest", "failed"}))
+    EXPECT_TRUE(
+        is_subset(fields_of(frame.answer()), {"round", "phase", "task", "size", "digest", "failed", "released"}))
         << "no counts, losses or accuracies";
+    EXPECT_TRUE(is_subset(fields_of(frame.answer().released()), {"releases", "rho", "epsilon"}));
   }
   bool profiles = false;
   for (const auto& [head, message] : recorded.answers) {
@@ -240,7 +246,8 @@ TEST_P(ChannelAuditOf, AVisitorTellsNoMore) {
       EXPECT_TRUE(frame.GetReflection()->GetUnknownFields(frame).empty());
       EXPECT_TRUE(is_subset(fields_of(frame.hello()), {"protocol", "software", "visit"}));
       EXPECT_TRUE(is_subset(fields_of(frame.hello().visit()), {"few_labels", "candidates"}));
-      EXPECT_TRUE(is_subset(fields_of(frame.answer()), {"round", "phase", "task", "size", "digest"}));
+      EXPECT_TRUE(is_subset(fields_of(frame.answer()), {"round", "phase", "task", "size", "digest", "released"}));
+      EXPECT_TRUE(is_subset(fields_of(frame.answer().released()), {"releases", "rho", "epsilon", "data"}));
       sizes.push_back(frame.ByteSizeLong());
     }
     lengths[has_labels].insert(sizes);

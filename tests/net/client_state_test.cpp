@@ -102,6 +102,21 @@ TEST_F(ClientStateTest, RoundsAreFinishedOnce) {
   EXPECT_EQ(remembered(state, 5), 20);
 }
 
+TEST_F(ClientStateTest, CountsReleases) {
+  const ReleaseCounts counts{{"job", {3, 0.5, {}}}, {"another", {1, 0.25, 0.5}}};
+  {
+    ClientState state = open();
+    EXPECT_TRUE(state.releases().empty()) << "a file of before says nothing";
+    state.keep(step(1, 0, 10));
+    state.count(counts);
+  }
+  ClientState state = open();
+  EXPECT_EQ(state.releases(), counts);
+  state.keep(step(1, 1, 11));
+  state.commit(1, {1, 2});
+  EXPECT_EQ(open().releases(), counts);
+}
+
 TEST_F(ClientStateTest, OneProcessHoldsAFolder) {
   {
     const detail::PosixFile held = hold_state_folder(folder / "client");

@@ -154,6 +154,38 @@ TEST_F(Visiting, UnderABudgetEveryVersionOfTheDataIsToldOnce) {
   EXPECT_NE(audit_ledger(ledger)[0].digest, audit_ledger(ledger)[1].digest);
 }
 
+TEST_F(Visiting, ALostLedgerIsMissedByTheServerAndByTheFileBesideTheData) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2\n[privacy]\nmode = 'gaussian'\nepsilon_total = 20\n"));
+  const TestShard shard = federation->test(ClientId{0}, kFewLabels);
+  const auto visit_as = [&](std::uint32_t number, const std::string& data, bool has_file) -> std::string {
+    VisitorOptions options{folder / ("visitor-" + data)};
+    options.data = data;
+    options.witness = has_file ? folder / (data + "-releases") : "";
+    Pipe pipe(coordinator->hub(), {"pipe", ClientId{number}, ""});
+    try {
+      return std::holds_alternative<Assigned>(pay_visit(pipe, options, {shard.data, nullptr, 7}, {}, stop)) ? "" : "no";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(visit_as(1000, "aa", false), "");
+  EXPECT_EQ(visit_as(1000, "bb", true), "");
+  EXPECT_EQ(visit_as(1001, "cc", true), "");
+  EXPECT_EQ(visit_as(1000, "aa", false), "") << "what was told is told again";
+  for (const char* data : {"aa", "bb", "cc"}) {
+    std::filesystem::remove_all(folder / (std::string("visitor-") + data));
+  }
+  EXPECT_NE(visit_as(1000, "aa", false).find("the server knows of 1"), std::string::npos);
+  EXPECT_NE(visit_as(1000, "bb", true).find("bb-releases knows of 1"), std::string::npos);
+  EXPECT_NE(visit_as(1002, "cc", true).find("cc-releases knows of 1"), std::string::npos) << "with another certificate";
+  // A server that was started again knows it still, and of each visitor's data by themselves.
+  coordinator.reset();
+  coordinator = std::make_unique<Coordinator>(todo, stop);
+  EXPECT_NE(visit_as(1000, "aa", false).find("the server knows of 1"), std::string::npos);
+  EXPECT_EQ(visit_as(1000, "dd", false), "");
+  EXPECT_EQ(visit_as(1003, "aa", false), "") << "nobody is told of another's";
+}
+
 TEST_F(Visiting, WhoAsksForPrivacyTellsNothingToAServerWithout) {
   serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
   VisitorOptions options{folder / "visitor"};

@@ -21,7 +21,9 @@ struct ClientPlan {
   /// Which client this is: claimed where there are no certificates, else compared with what they say. Absent: whatever
   /// the certificate says.
   std::optional<std::uint32_t> id = {};
-  PrivacyOptions privacy = {};  ///< the least that this client asks for
+  PrivacyOptions privacy = {};         ///< the least that this client asks for
+  std::filesystem::path witness = {};  ///< the file that counts what is told of the data; empty: there is none
+  std::string data_name = {};          ///< of a visitor: what its data are called before the server, which counts by it
   double connect_seconds = 5;
   double first_pause_seconds = 0.5;  ///< between connections; doubles up to the longest, with full jitter
   double longest_pause_seconds = 20;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "feroma/privacy/disclosure.h"
 #include "feroma/runtime/store_models.h"
@@ -18,9 +19,17 @@ namespace feroma {
 /// Where the ledger is kept unless somebody says otherwise: beside the data, so that the same data always find it.
 [[nodiscard]] std::filesystem::path visitor_state(const std::filesystem::path& data);
 
+/// The file that counts what is told of the data in a folder: beside it, or in `folder` where one is named.
+[[nodiscard]] std::filesystem::path witness_file(const std::filesystem::path& data,
+                                                 const std::filesystem::path& folder);
+
+/// A name for the data in a folder, by its place, that says nothing else: a server counts visits by it.
+[[nodiscard]] std::string data_name(const std::filesystem::path& data);
+
 /// How a client tells a store of its data; nothing where profiles are not under a budget. The ledger knows the store by
 /// its encoder and bounds and not by its place: a copy is told the same bytes, another run in that place is not.
 [[nodiscard]] std::optional<Disclosure> store_disclosure(const OpenedStore& store, const std::filesystem::path& state,
-                                                         std::int64_t version);
+                                                         std::int64_t version,
+                                                         const std::filesystem::path& witness = {});
 
 }  // namespace feroma
