@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "feroma/core/error.h"
+#include "feroma/core/number.h"
+
 namespace feroma {
 namespace {
 
@@ -20,10 +23,14 @@ class SeededNoise final : public EntropySource {
   Rng rng_;
 };
 
+std::string name_of_ledger(std::string_view kind, ClientId client) {
+  return fmt::format("{}-{}", kind, to_index(client));
+}
+
 }  // namespace
 
-Disclosures::Disclosures(const PrivacyOptions& options, std::filesystem::path folder, std::string job, const Rng& rng)
-    : options_(options), folder_(std::move(folder)), job_(std::move(job)), rng_(rng.derive("privacy")) {}
+Disclosures::Disclosures(const PrivacyOptions& options, LedgerPlace place, std::string job, const Rng& rng)
+    : options_(options), place_(std::move(place)), job_(std::move(job)), rng_(rng.derive("privacy")) {}
 
 Disclosure& Disclosures::of(std::string_view kind, ClientId client) {
   const std::pair key{std::string(kind), client};
@@ -40,7 +47,9 @@ Disclosure& Disclosures::of(std::string_view kind, ClientId client) {
                                                       static_cast<std::uint64_t>(release.epoch)));
     };
   }
-  Disclosure disclosure(options_, folder_ / fmt::format("{}-{}", kind, number), job_, std::move(entropy));
+  const std::string name = name_of_ledger(kind, client);
+  const LedgerPlace place(place_.folder / name, place_.witness.empty() ? "" : place_.witness / name);
+  Disclosure disclosure(options_, place, job_, std::move(entropy));
   return clients_.emplace(key, std::move(disclosure)).first->second;
 }
 
@@ -50,6 +59,26 @@ double Disclosures::epsilon() const {
     most = std::max(most, disclosure.spent().epsilon);
   }
   return most;
+}
+
+Disclosures::Counts Disclosures::counts() const {
+  Counts counts;
+  for (const auto& [key, disclosure] : clients_) {
+    if (!disclosure.counts().empty()) {
+      counts[name_of_ledger(key.first, key.second)] = disclosure.counts();
+    }
+  }
+  return counts;
+}
+
+void Disclosures::hold_to(const std::string& witness, const Counts& known) {
+  for (const auto& [name, counts] : known) {
+    const std::size_t dash = name.rfind('-');
+    const auto number = parse_number<std::uint32_t>(std::string_view(name).substr(dash + 1));
+    require(dash != std::string::npos && number, ErrorCode::invalid_data, "{}: counts releases of \"{}\", no client",
+            witness, name);
+    of(name.substr(0, dash), static_cast<ClientId>(*number)).hold_to(witness, counts);
+  }
 }
 
 }  // namespace feroma

@@ -63,6 +63,7 @@ class Run {
     while (commit.results.size() < experiment_.algorithms.size()) {
       commit.results.push_back(run_algorithm(commit, writer));
       commit.loop.clear();
+      commit.releases.clear();
       commit.sizes = writer.flush_and_sizes();
       write_run_checkpoint(commit_path_, commit);
     }
@@ -90,8 +91,14 @@ class Run {
     return result;
   }
 
-  [[nodiscard]] fs::path ledger_folder() const {
-    return experiment_.privacy.ledger.empty() ? directory_.path() / "ledgers" : fs::path(experiment_.privacy.ledger);
+  /// Ledgers in the run's own folder go with it; those in one that runs share have files beside it that count too.
+  [[nodiscard]] LedgerPlace ledger_place(const std::string& label) const {
+    const std::string& shared = experiment_.privacy.ledger;
+    if (shared.empty()) {
+      return directory_.path() / "ledgers" / label;
+    }
+    const fs::path folder = fs::path(shared) / "";  // whether or not it ends with a slash
+    return {folder / label, fs::path(folder.parent_path().string() + "-releases") / label};
   }
 
   /// Everything that decides what is told: with anything else, what a ledger holds is no answer.
@@ -132,7 +139,8 @@ class Run {
     }
     std::optional<Disclosures> disclosures;
     if (experiment_.privacy.guarded()) {
-      disclosures.emplace(experiment_.privacy, ledger_folder() / plan.label, job_of(plan.label), rng_);
+      disclosures.emplace(experiment_.privacy, ledger_place(plan.label), job_of(plan.label), rng_);
+      disclosures->hold_to(commit_path_.string(), commit.releases);
     }
     RoundLoop loop({*federation_, plan, make_server_context(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
                     options_.task_order_seed, membership_, experiment_.attack, disclosures ? &*disclosures : nullptr});
@@ -154,6 +162,7 @@ class Run {
         commit.loop = loop.save();
         commit.last_round = last;
         commit.sizes = writer.flush_and_sizes();
+        commit.releases = disclosures ? disclosures->counts() : Disclosures::Counts();
         write_run_checkpoint(commit_path_, commit);
       }
       loop.totals().seconds += loop.totals().stages[Stage::save] - saving;

@@ -6,6 +6,7 @@
 #include "feroma/core/archive.h"
 #include "feroma/report/record.h"
 #include "feroma/report/run_writer.h"
+#include "feroma/runtime/disclosures.h"
 
 namespace feroma {
 
@@ -15,6 +16,7 @@ struct RunCheckpoint {
   RunFileSizes sizes;                 ///< how long the growing files were
   Bytes loop;                         ///< the running algorithm's RoundLoop; empty between algorithms
   RoundRecord last_round;             ///< its last finished round, for the model store
+  Disclosures::Counts releases;       ///< of the running algorithm's clients; a witness of their ledgers
 };
 
 /// One atomic commit: a reader sees the previous state or this one.

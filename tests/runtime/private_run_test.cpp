@@ -95,5 +95,75 @@ TEST_F(PrivateRunSlow, TellsInItsFilesWhatWasSpent) {
   EXPECT_NEAR(std::stod(last.substr(last.rfind(',') + 1)), epsilon, 1e-9);
 }
 
+/// A short run that is stopped and resumed.
+class InterruptedPrivateRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (locate_dataset(find_dataset("fmnist"), {}).empty()) {
+      GTEST_SKIP() << "Fashion-MNIST is missing (Debian: dataset-fashion-mnist): lost ledgers of a run are NOT tested";
+    }
+  }
+
+  /// Plays on to the end of a round; what is wrong, or nothing.
+  std::string play(Round until, const std::string& ledger = "", const std::string& out = "run") {
+    Settings settings = parse_settings(R"(
+[scenario]
+dataset = "fmnist"
+clients = 2
+rounds = 3
+drifts = 3
+samples_per_client = 40
+[training]
+model = "mlp"
+local_epochs = 1
+[[algorithm]]
+name = "feroma"
+warmup_rounds = 1
+[privacy]
+mode = "gaussian"
+max_releases = 4
+)",
+                                       "test");
+    if (!ledger.empty()) {
+      apply_override(settings, "privacy.ledger=" + (folder / ledger).string());
+    }
+    std::atomic<bool> stop = false;
+    RunOptions options;
+    options.out = folder / out;
+    options.existing = std::filesystem::exists(options.out) ? Existing::resume : Existing::refuse;
+    options.observer.round_finished = [&](const RoundRecord& record, int) { stop = record.round == until; };
+    try {
+      static_cast<void>(run_experiment(read_experiment(settings), options, stop));
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::interrupted ? "" : error.what();
+    }
+    return "";
+  }
+
+  testing::TempFolder folder;
+};
+
+TEST_F(InterruptedPrivateRun, ResumesWithItsLedgersAlone) {
+  EXPECT_EQ(play(2), "");
+  const std::filesystem::path ledgers = folder / "run" / "ledgers";
+  std::filesystem::copy(ledgers, folder / "kept", std::filesystem::copy_options::recursive);
+  std::filesystem::remove_all(ledgers);
+  const std::string lost = play(0);
+  EXPECT_NE(lost.find("run.ckpt knows of"), std::string::npos) << lost;
+  EXPECT_NE(lost.find("feroma privacy vouch"), std::string::npos) << lost;
+  std::filesystem::remove_all(ledgers);
+  std::filesystem::copy(folder / "kept", ledgers, std::filesystem::copy_options::recursive);
+  EXPECT_EQ(play(0), "");
+}
+
+TEST_F(InterruptedPrivateRun, LedgersThatRunsShareAreMissedByTheNextRun) {
+  EXPECT_EQ(play(0, "shared"), "");
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder / "shared-releases" / "feroma-auto" / "client-0"));
+  EXPECT_EQ(play(0, "shared", "another"), "") << "the same run again tells the same";
+  std::filesystem::remove_all(folder / "shared");
+  const std::string lost = play(0, "shared", "third");
+  EXPECT_NE(lost.find("The ledger was lost"), std::string::npos) << lost;
+}
+
 }  // namespace
 }  // namespace feroma

@@ -21,6 +21,8 @@ TEST(RunCheckpoint, EveryFieldSurvives) {
   checkpoint.last_round.clients[0].client = 7;
   checkpoint.last_round.clients[0].distribution = 3;
   checkpoint.last_round.clients[0].accuracy_after = 62.5;
+  checkpoint.releases["client-7"]["job"] = {3, 0.5, 1.5};
+  checkpoint.releases["test-0"]["job"] = {1, 0.25, {}};
   write_run_checkpoint(path, checkpoint);
   const RunCheckpoint read = read_run_checkpoint(path);
   ASSERT_EQ(read.results.size(), 2U);
@@ -32,6 +34,7 @@ TEST(RunCheckpoint, EveryFieldSurvives) {
   EXPECT_EQ(read.last_round.clients[0].client, 7U);
   EXPECT_EQ(read.last_round.clients[0].distribution, 3);
   EXPECT_EQ(read.last_round.clients[0].accuracy_after, 62.5);
+  EXPECT_EQ(read.releases, checkpoint.releases);
 }
 
 }  // namespace
