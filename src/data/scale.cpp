@@ -1,62 +1,35 @@
 #include "feroma/data/scale.h"
 
 #include <cmath>
-#include <cstdint>
+
+#include "feroma/core/error.h"
 
 namespace feroma {
-namespace {
 
-struct Sums {
-  double sum = 0;
-  double squares = 0;
-};
-
-/// Bytes are counted, so that their sums are exact whatever the order.
-Sums sums_of_bytes(const Samples& samples, std::size_t first, std::size_t plane, std::size_t stride) {
-  std::uint64_t sum = 0;
-  std::uint64_t squares = 0;
-  for (std::size_t i = 0; i < samples.count(); ++i) {
-    const std::uint8_t* const pixels = samples.pixels.data() + i * stride + first;
-    std::uint32_t total = 0;
-    std::uint64_t total_squares = 0;
-    for (std::size_t p = 0; p < plane; ++p) {
-      const std::uint32_t byte = pixels[p];
-      total += byte;
-      total_squares += byte * byte;
-    }
-    sum += total;
-    squares += total_squares;
+std::vector<float> numbers_of(const InputScales& scales) {
+  std::vector<float> numbers;
+  numbers.reserve(2 * scales.size());
+  for (const InputScale& scale : scales) {
+    numbers.push_back(scale.factor);
+    numbers.push_back(scale.offset);
   }
-  return {static_cast<double>(sum) / 255.0, static_cast<double>(squares) / (255.0 * 255.0)};
+  return numbers;
 }
 
-Sums sums_of_numbers(const Samples& samples, std::size_t first, std::size_t plane, std::size_t stride) {
-  Sums sums;
-  for (std::size_t i = 0; i < samples.count(); ++i) {
-    const float* const values = samples.values.data() + i * stride + first;
-    for (std::size_t p = 0; p < plane; ++p) {
-      sums.sum += static_cast<double>(values[p]);
-      sums.squares += static_cast<double>(values[p]) * static_cast<double>(values[p]);
-    }
-  }
-  return sums;
-}
-
-}  // namespace
-
-std::vector<InputScale> standard_scales(const Samples& samples) {
-  const auto stride = static_cast<std::size_t>(samples.shape.size());
-  const auto plane = static_cast<std::size_t>(samples.shape.height * samples.shape.width);
-  const double count = static_cast<double>(samples.count()) * static_cast<double>(plane);
-  std::vector<InputScale> scales;
-  for (std::size_t first = 0; first < stride && count > 0; first += plane) {
-    const Sums sums = samples.values.empty() ? sums_of_bytes(samples, first, plane, stride)
-                                             : sums_of_numbers(samples, first, plane, stride);
-    const double mean = sums.sum / count;
-    const double variance = sums.squares / count - mean * mean;
-    // What is left of a variance this small is rounding.
-    const double factor = variance > 1e-12 * (1.0 + mean * mean) ? 1.0 / std::sqrt(variance) : 1.0;
-    scales.push_back({static_cast<float>(factor), static_cast<float>(-mean * factor)});
+InputScales scales_from(std::span<const float> numbers, SampleShape shape, const std::string& what) {
+  require(!numbers.empty(), ErrorCode::invalid_data,
+          "{}: has no scale of the inputs, without which models that were trained with training.standardise are of no "
+          "use; earlier versions kept none: train them again",
+          what);
+  require(numbers.size() == 2 * scale_count(shape), ErrorCode::invalid_data,
+          "{}: must have a factor and an offset for each of {} inputs, got {} numbers", what, scale_count(shape),
+          numbers.size());
+  InputScales scales;
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    require(std::isnormal(numbers[i]) && numbers[i] > 0 && std::isfinite(numbers[i + 1]), ErrorCode::invalid_data,
+            "{}: input {} must have a factor above 0 and a finite offset, got {} and {}", what, i / 2, numbers[i],
+            numbers[i + 1]);
+    scales.push_back({numbers[i], numbers[i + 1]});
   }
   return scales;
 }

@@ -65,8 +65,9 @@ class Assembler {
     require(same_plane && (stored.channels == view.shape.channels || (gray_source_ && view.shape.channels == 3)),
             ErrorCode::internal, "[view] {}x{}x{} samples cannot be seen as {}x{}x{}", stored.channels, stored.height,
             stored.width, view.shape.channels, view.shape.height, view.shape.width);
-    require(view.scales.empty() || view.scales.size() == static_cast<std::size_t>(stored.channels), ErrorCode::internal,
-            "[view] {} stored channels need as many scales, got {}", stored.channels, view.scales.size());
+    require(view.scales.empty() || view.scales.size() == scale_count(view.shape), ErrorCode::internal,
+            "[view] samples of {}x{}x{} need {} scales, got {}", view.shape.channels, view.shape.height,
+            view.shape.width, scale_count(view.shape), view.scales.size());
   }
 
   [[nodiscard]] Source<Stored> source(std::uint32_t position) const {
@@ -87,11 +88,18 @@ class Assembler {
     return gray_source_ ? 0 : static_cast<std::size_t>(channel) * plane_;
   }
   [[nodiscard]] bool gray_source() const { return gray_source_; }
+  /// Whether every column has a scale of its own, not every channel.
+  [[nodiscard]] bool scales_columns() const { return !view_.scales.empty() && is_table(view_.shape); }
   /// What a channel of the sample becomes; a tinted one is 1 everywhere before it is scaled.
   [[nodiscard]] InputScale scale(const Source<Stored>& source, int channel) const {
     const InputScale scale =
-        view_.scales.empty() ? InputScale{} : view_.scales[gray_source_ ? 0 : static_cast<std::size_t>(channel)];
+        view_.scales.empty() || scales_columns() ? InputScale{} : view_.scales[static_cast<std::size_t>(channel)];
     return channel == source.tint ? InputScale{0.0F, scale.factor + scale.offset} : scale;
+  }
+  /// What a value becomes in a column of a channel that as a whole becomes `all`.
+  [[nodiscard]] float scaled(float value, const InputScale& all, std::size_t column) const {
+    const InputScale& scale = scales_columns() ? view_.scales[column] : all;
+    return value * scale.factor + scale.offset;
   }
 
  private:
@@ -113,7 +121,7 @@ void write_sample(const Assembler<Stored>& assembler, const Source<Stored>& sour
     for (std::size_t r = 0; r < height; ++r) {
       for (std::size_t c = 0; c < width; ++c) {
         const float value = number(stored[source.walk.at(r) + static_cast<std::ptrdiff_t>(c) * source.walk.column]);
-        target[r * width + c] = value * scale.factor + scale.offset;
+        target[r * width + c] = assembler.scaled(value, scale, c);
       }
     }
   }
@@ -158,9 +166,35 @@ std::vector<TurnedLanes> turns_of(std::span<const Source<std::uint8_t>> lanes) {
   return turns;
 }
 
+/// One value after the other, each by the scale of its own column where there are such.
+template <class Stored>
+void write_values(const Assembler<Stored>& assembler, std::span<const Source<Stored>> lanes, SampleShape shape,
+                  const PlaneTarget& out) {
+  const auto width = static_cast<std::size_t>(shape.width);
+  for (int channel = 0; channel < shape.channels; ++channel) {
+    for (std::size_t r = 0; r < static_cast<std::size_t>(shape.height); ++r) {
+      float* const row = out.first + static_cast<std::size_t>(channel) * out.channel + r * out.row;
+      std::fill_n(row, width * kLanes, 0.0F);
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+        const Source<Stored>& source = lanes[lane];
+        const InputScale scale = assembler.scale(source, channel);
+        const Stored* const stored = source.stored + assembler.channel_offset(channel) + source.walk.at(r);
+        for (std::size_t c = 0; c < width; ++c) {
+          const float value = number(stored[static_cast<std::ptrdiff_t>(c) * source.walk.column]);
+          row[c * kLanes + lane] = assembler.scaled(value, scale, c);
+        }
+      }
+    }
+  }
+}
+
 /// Writes the rows of one group, zero for lanes without a sample; border columns stay as they are (zero).
 void write_group(const Assembler<std::uint8_t>& assembler, std::span<const Source<std::uint8_t>> lanes,
                  SampleShape shape, const PlaneTarget& out) {
+  if (assembler.scales_columns()) {
+    write_values(assembler, lanes, shape, out);
+    return;
+  }
   const auto height = static_cast<std::size_t>(shape.height);
   const auto width = static_cast<std::size_t>(shape.width);
   const auto channels = static_cast<std::size_t>(shape.channels);
@@ -184,22 +218,7 @@ void write_group(const Assembler<std::uint8_t>& assembler, std::span<const Sourc
 
 void write_group(const Assembler<float>& assembler, std::span<const Source<float>> lanes, SampleShape shape,
                  const PlaneTarget& out) {
-  const auto width = static_cast<std::size_t>(shape.width);
-  for (int channel = 0; channel < shape.channels; ++channel) {
-    for (std::size_t r = 0; r < static_cast<std::size_t>(shape.height); ++r) {
-      float* const row = out.first + static_cast<std::size_t>(channel) * out.channel + r * out.row;
-      std::fill_n(row, width * kLanes, 0.0F);
-      for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-        const Source<float>& source = lanes[lane];
-        const InputScale scale = assembler.scale(source, channel);
-        const float* const stored = source.stored + assembler.channel_offset(channel) + source.walk.at(r);
-        for (std::size_t c = 0; c < width; ++c) {
-          row[c * kLanes + lane] =
-              stored[static_cast<std::ptrdiff_t>(c) * source.walk.column] * scale.factor + scale.offset;
-        }
-      }
-    }
-  }
+  write_values(assembler, lanes, shape, out);
 }
 
 template <class Stored>
@@ -254,6 +273,11 @@ std::int32_t View::label(std::size_t i) const {
 std::span<const std::uint8_t> View::targets(std::size_t i) const {
   const std::size_t classes = samples->targets.size() / std::max<std::size_t>(samples->count(), 1);
   return std::span(samples->targets).subspan(items[i].source * classes, classes);
+}
+
+View with_scales(View view, std::span<const InputScale> scales) {
+  view.scales = scales;
+  return view;
 }
 
 std::vector<float> targets_of(const View& view) {

@@ -84,17 +84,22 @@ SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
   return stored;
 }
 
-Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options, Inputs inputs)
+Federation::Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options)
     : dataset_(checked_dataset(std::move(dataset), options)),
       options_(options),
       rng_(Rng(static_cast<std::uint64_t>(options.seed)).derive("scenario")),
       schedule_(schedule_for(*dataset_, options, rng_)),
       shape_(seen_shape(dataset_->train.shape, options)),
-      scales_(inputs == Inputs::standardised ? standard_scales(dataset_->train) : std::vector<InputScale>{}),
       data_(make_data(dataset_, options, schedule_, rng_)) {
   std::visit([this](const auto& data) { data.check(test_clients()); }, data_);
   log::info("{} clients, {} stages, {} distributions: {} changes of distribution over the run", options_.clients,
             options_.drifts, schedule_->bank.size(), schedule_->realised_changes());
+}
+
+void Federation::scale_inputs(InputScales scales) {
+  require(scales.size() == scale_count(shape_), ErrorCode::internal, "[federation] {} scales are needed, got {}",
+          scale_count(shape_), scales.size());
+  scales_ = std::move(scales);
 }
 
 std::size_t Federation::test_clients() const {

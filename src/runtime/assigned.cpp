@@ -5,6 +5,7 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/core/log.h"
 #include "feroma/store/safetensors.h"
 
 namespace feroma {
@@ -13,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Whoever knows the first version only would leave out how a model adapts.
-constexpr int kVersion = 1;
-constexpr int kVersionThatAdapts = 2;
+constexpr int kVersion = 2;
+/// The first one that says whether inputs are scaled.
+constexpr int kScaledVersion = 2;
 constexpr std::string_view kFile = "assigned.json";
 constexpr std::array<std::string_view, 3> kChoiceNames{"profile", "labels", "confidence"};
 
@@ -55,10 +56,32 @@ EntropyAdaptation adaptation_of(const Json& json) {
   return adaptation;
 }
 
-Assigned parse(const Json& json) {
-  const Json& version = json.at("version");
-  require(version == kVersion || version == kVersionThatAdapts, ErrorCode::invalid_data,
-          "version must be {} or {}, got {}", kVersion, kVersionThatAdapts, version.dump());
+/// A factor and an offset for each input, or null where they are as they are.
+Json scale_of(const Assigned& assigned) {
+  return assigned.standardise ? Json(numbers_of(assigned.scales)) : Json(nullptr);
+}
+
+/// Files of the first version may be of either kind of model.
+void read_scale_(Assigned& assigned, int version, const Json& json, const std::string& file) {
+  if (version < kScaledVersion) {
+    log::warning(
+        "{}: is of an earlier version and does not say whether the model's inputs are scaled; where it was trained "
+        "with "
+        "training.standardise, train and assign again",
+        file);
+    return;
+  }
+  const Json& scale = json.at("input_scale");
+  assigned.standardise = !scale.is_null();
+  if (assigned.standardise) {
+    assigned.scales = scales_from(scale.get<std::vector<float>>(), assigned.input, "input_scale");
+  }
+}
+
+Assigned parse(const Json& json, const std::string& file) {
+  const int version = json.at("version").get<int>();
+  require(version >= 1 && version <= kVersion, ErrorCode::invalid_data, "version must be in 1..{}, got {}", kVersion,
+          version);
   Assigned assigned;
   assigned.algorithm = json.at("algorithm").get<std::string>();
   assigned.round = json.at("round").get<Round>();
@@ -67,6 +90,7 @@ Assigned parse(const Json& json) {
   assigned.input = {input[0], input[1], input[2]};
   assigned.classes = json.at("classes").get<int>();
   assigned.multi_label = json.at("multi_label").get<bool>();
+  read_scale_(assigned, version, json, file);
   assigned.choice = choice_of(json.at("chosen_by").get<std::string>());
   assigned.candidates = json.at("candidates").get<int>();
   assigned.bytes_down = json.at("bytes_down").get<std::int64_t>();
@@ -75,7 +99,7 @@ Assigned parse(const Json& json) {
   const std::vector<double>& weights = assigned.offer.weights;
   require(!weights.empty() && std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0 && w <= 1; }),
           ErrorCode::invalid_data, "weights must be numbers in 0..1, got {}", json.at("weights").dump());
-  if (version == kVersionThatAdapts) {
+  if (json.contains("adaptation")) {
     assigned.offer.adaptation = adaptation_of(json.at("adaptation"));
   }
   return assigned;
@@ -89,16 +113,17 @@ void write_assigned(const fs::path& folder, const Assigned& assigned) {
   fs::remove(folder / kFile);
   for (std::size_t i = 0; i < assigned.offer.models.size(); ++i) {
     write_safetensors(folder / model_file(i), *assigned.offer.models[i],
-                      {{"model", assigned.model}, {"algorithm", assigned.algorithm}});
+                      about_model(assigned.model, assigned.algorithm, assigned.scales));
   }
   const auto& adaptation = assigned.offer.adaptation;
-  Json json = {{"version", adaptation ? kVersionThatAdapts : kVersion},
+  Json json = {{"version", kVersion},
                {"algorithm", assigned.algorithm},
                {"round", assigned.round},
                {"model", assigned.model},
                {"input", {assigned.input.channels, assigned.input.height, assigned.input.width}},
                {"classes", assigned.classes},
                {"multi_label", assigned.multi_label},
+               {"input_scale", scale_of(assigned)},
                {"chosen_by", kChoiceNames[static_cast<std::size_t>(assigned.choice)]},
                {"candidates", assigned.candidates},
                {"bytes_down", assigned.bytes_down},
@@ -117,7 +142,7 @@ Assigned read_assigned(const fs::path& folder) {
           folder.string(), kFile);
   Assigned assigned;
   try {
-    assigned = parse(Json::parse(read_text(file)));
+    assigned = parse(Json::parse(read_text(file)), file.string());
   } catch (const Error& error) {
     fail(ErrorCode::invalid_data, "{}: {}", file.string(), error.what());
   } catch (const Json::exception& error) {

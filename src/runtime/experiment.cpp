@@ -107,7 +107,7 @@ void check_privacy(const Experiment& experiment, Problems& problems) {
                  mode);
   }
   if (experiment.training.standardise) {
-    problems.add("training.standardise must be false for privacy.mode {}: it measures everybody's records exactly",
+    problems.add("training.standardise must be false for privacy.mode {}: clients tell the exact sums of their inputs",
                  mode);
   }
 }

@@ -91,8 +91,7 @@ class Sizes {
     const auto dataset = scenario_data(files_, options, problems);
     options.check(dataset->classes, dataset->train.count(), dataset->test.count(), problems);
     problems.raise();
-    return std::make_unique<Federation>(dataset, options,
-                                        experiment_.training.standardise ? Inputs::standardised : Inputs::as_stored);
+    return std::make_unique<Federation>(dataset, options);
   }
 
   const Experiment& experiment_;

@@ -85,6 +85,10 @@ OpenedStore open_store(const fs::path& given, const std::string& wanted) {
   };
   ModelReader reader(archive, store.initial->shared_layout(), fetch);
   store.algorithm->load(reader);
+  if (store.experiment.training.standardise) {
+    const auto numbers = archive.at_end() ? std::vector<float>() : archive.get_vector<float>();
+    store.scales = scales_from(numbers, input, file.string());
+  }
   archive.expect_end();
   return store;
 }

@@ -11,6 +11,7 @@
 #include "feroma/report/run_writer.h"
 #include "feroma/report/summary.h"
 #include "feroma/runtime/fitted_run.h"
+#include "feroma/runtime/input_survey.h"
 #include "feroma/runtime/round_loop.h"
 #include "feroma/runtime/round_record.h"
 #include "feroma/runtime/server_context.h"
@@ -54,10 +55,12 @@ class Run {
     RunWriter writer(directory_.path(), resuming ? RunWriter::Mode::resume : RunWriter::Mode::create);
     if (resuming) {
       commit = read_run_checkpoint(commit_path_);
+      fix_scales(commit, Begun::before);
       writer.truncate_to(commit.sizes);
     } else {
       writer.run_started(experiment_.resolved());
       static_cast<void>(writer.flush_and_sizes());  // whoever watches sees what was begun
+      fix_scales(commit, Begun::now);
     }
     const auto start = std::chrono::steady_clock::now();
     while (commit.results.size() < experiment_.algorithms.size()) {
@@ -89,6 +92,20 @@ class Run {
       options_.observer.finished(result);
     }
     return result;
+  }
+
+  enum class Begun { now, before };
+
+  /// The scale of the inputs is fixed once, before the first round; a run that goes on keeps the one it began with.
+  void fix_scales(RunCheckpoint& commit, Begun begun) {
+    if (!experiment_.training.standardise) {
+      return;
+    }
+    if (begun == Begun::now) {
+      commit.input_scale = numbers_of(survey_inputs(*federation_, membership_.present(1)));
+    }
+    scales_ = scales_from(commit.input_scale, federation_->shape(), commit_path_.string());
+    federation_->scale_inputs(scales_);
   }
 
   /// Ledgers in the run's own folder go with it; those in one that runs share have files beside it that count too.
@@ -179,7 +196,7 @@ class Run {
       result.dp_guarantee = "none: " + published_cost(loop.algorithm());
     }
     store_models(directory_.path(), loop.algorithm(), plan.label, loop.finished_rounds(), last,
-                 {experiment_, model_, federation_->multi_label()});
+                 {experiment_, model_, federation_->multi_label(), scales_});
     writer.algorithm_finished(result);
     if (options_.observer.finished) {
       options_.observer.finished(result);
@@ -195,6 +212,7 @@ class Run {
   Rng rng_;
   ParametersPtr initial_;
   Membership membership_;
+  InputScales scales_;
   /// One per algorithm. Made before anything is written: an impossible option must not end a run after hours.
   std::vector<AlgorithmCheck> checks_;
   Workers workers_;

@@ -39,6 +39,7 @@ void write_run_checkpoint(const std::filesystem::path& path, const RunCheckpoint
   archive.put(checkpoint.sizes.events);
   put_round(archive, checkpoint.last_round);
   archive.put(std::span<const std::byte>(checkpoint.loop));
+  archive.put(checkpoint.input_scale);
   for (const auto& [ledger, counts] : checkpoint.releases) {
     archive.put(std::string_view(ledger));
     put(archive, counts);
@@ -56,6 +57,9 @@ RunCheckpoint read_run_checkpoint(const std::filesystem::path& path) {
   checkpoint.sizes.events = archive.get<std::uint64_t>();
   checkpoint.last_round = get_round(archive);
   checkpoint.loop = archive.get_vector<std::byte>();
+  if (!archive.at_end()) {
+    checkpoint.input_scale = archive.get_vector<float>();
+  }
   while (!archive.at_end()) {
     const std::string ledger = archive.get_string();
     checkpoint.releases[ledger] = get_release_counts(archive);

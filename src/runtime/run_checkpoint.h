@@ -17,6 +17,7 @@ struct RunCheckpoint {
   Bytes loop;                         ///< the running algorithm's RoundLoop; empty between algorithms
   RoundRecord last_round;             ///< its last finished round, for the model store
   Disclosures::Counts releases;       ///< of the running algorithm's clients; a witness of their ledgers
+  std::vector<float> input_scale;     ///< factors and offsets; empty where inputs are as they are
 };
 
 /// One atomic commit: a reader sees the previous state or this one.

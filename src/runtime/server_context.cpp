@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "feroma/core/error.h"
+#include "feroma/runtime/store_models.h"
 #include "feroma/store/safetensors.h"
 
 namespace feroma {
@@ -15,10 +16,15 @@ ServerContext make_server_context(const Experiment& experiment, const ModelSpec&
   server.fit = experiment.training.fit;
   server.rng = rng.derive("server");
   server.privacy = experiment.privacy;
-  server.load_model = [layout = initial->shared_layout()](const std::string& path) {
+  server.load_model = [layout = initial->shared_layout(),
+                       standardise = experiment.training.standardise](const std::string& path) {
     require(std::filesystem::is_regular_file(path), ErrorCode::invalid_config,
             "profile.encoder must be warmup, input_moments or a safetensors file, got \"{}\", which is no file", path);
-    return share(std::move(read_safetensors(path, layout).params));
+    ModelFile file = read_safetensors(path, layout);
+    require(standardise || !is_scaled(file), ErrorCode::invalid_config,
+            "profile.encoder: {} was trained on scaled inputs, and this run's are as they are (training.standardise)",
+            path);
+    return share(std::move(file.params));
   };
   return server;
 }

@@ -1,5 +1,8 @@
 #include "feroma/runtime/store_models.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -26,6 +29,8 @@ std::string model_file(const std::string& label, const ServedModel& served, bool
                      kept ? fmt::format("-round-{}", served.round) : "");
 }
 
+constexpr const char* kInputScale = "input_scale";
+
 /// The algorithm's state, in which models that were stored are named; others are stored beside them.
 void store_state(const fs::path& folder, const Algorithm& algorithm, const std::string& label, Round finished,
                  const StoreSubject& subject, const std::map<const Parameters*, std::string>& stored) {
@@ -37,7 +42,7 @@ void store_state(const fs::path& folder, const Algorithm& algorithm, const std::
   archive.put<std::int32_t>(subject.model.input.width);
   archive.put<std::int32_t>(subject.model.classes);
   archive.put(subject.multi_label);
-  const std::map<std::string, std::string> about{{"model", subject.model.name}, {"algorithm", label}};
+  const std::map<std::string, std::string> about = about_model(subject.model.name, label, subject.scales);
   std::size_t parts = 0;
   ModelWriter out(archive, [&](const Parameters& model) {
     const auto found = stored.find(&model);
@@ -48,10 +53,24 @@ void store_state(const fs::path& folder, const Algorithm& algorithm, const std::
     return stored_name(file, write_safetensors(folder / file, model, about));
   });
   algorithm.save(out);
+  if (!subject.scales.empty()) {
+    archive.put(numbers_of(subject.scales));
+  }
   write_checkpoint(store_state_path(folder, label), archive.bytes());
 }
 
 }  // namespace
+
+std::map<std::string, std::string> about_model(const std::string& model, const std::string& algorithm,
+                                               const InputScales& scales) {
+  std::map<std::string, std::string> about{{"model", model}, {"algorithm", algorithm}};
+  if (!scales.empty()) {
+    about[kInputScale] = fmt::format("{}", fmt::join(numbers_of(scales), " "));
+  }
+  return about;
+}
+
+bool is_scaled(const ModelFile& file) { return file.metadata.contains(kInputScale); }
 
 void store_models(const fs::path& folder, const Algorithm& algorithm, const std::string& label, Round finished,
                   const RoundRecord& last, const StoreSubject& subject) {
@@ -83,7 +102,7 @@ void store_models(const fs::path& folder, const Algorithm& algorithm, const std:
       }
     }
     const std::string digest = write_safetensors(folder / entry.model_file, *served.model,
-                                                 {{"model", subject.model.name}, {"algorithm", label}});
+                                                 about_model(subject.model.name, label, subject.scales));
     stored[served.model.get()] = stored_name(entry.model_file, digest);
     entries.push_back(std::move(entry));
   }

@@ -1,6 +1,7 @@
 #include "feroma/core/error.h"
 #include "feroma/evaluation/visit.h"
 #include "feroma/runtime/assigned.h"
+#include "feroma/runtime/input_survey.h"
 #include "feroma/runtime/workers.h"
 
 namespace feroma {
@@ -21,6 +22,13 @@ auto named(const std::string& label, Step step) {
 
 }  // namespace
 
+ScaledSamples::ScaledSamples(const VisitorSamples& samples, std::span<const InputScale> scales)
+    : all_(with_scales(samples.all, scales)) {
+  if (samples.labelled != nullptr) {
+    labelled_ = with_scales(*samples.labelled, scales);
+  }
+}
+
 std::unique_ptr<Engine> visitor_engine(const Experiment& experiment, const ModelSpec& model) {
   use_simd(experiment.simd());
   return engine_factory(experiment.engine(), model)();
@@ -36,9 +44,12 @@ Assigned assign_from(const OpenedStore& store, const VisitorSamples& samples, co
   Trainer trainer(*engine);
   StageSeconds seconds;
   const Rng rng(static_cast<std::uint64_t>(store.experiment.scenario.seed));
-  TestContext context{ClientId{0}, samples.all, samples.labelled, rng.derive("visitor"),
-                      trainer,     seconds,     nullptr,          disclosure};
+  const ScaledSamples scaled(samples, store.scales);
+  TestContext context{ClientId{0}, scaled.all(), scaled.labelled(), rng.derive("visitor"),
+                      trainer,     seconds,      nullptr,           disclosure};
   const Message question = store.algorithm->visitor_question();
+  Message sent = question;
+  put_scales(sent, store.scales);
   const Message told = store.algorithm->visitor_profile(question, context);
   const Offer offer = named(store.label, [&] { return offer_to_visitor(*store.algorithm, told, wish); });
   Assigned assigned;
@@ -48,9 +59,11 @@ Assigned assign_from(const OpenedStore& store, const VisitorSamples& samples, co
   assigned.input = store.model.input;
   assigned.classes = store.model.classes;
   assigned.multi_label = store.multi_label;
+  assigned.standardise = store.experiment.training.standardise;
+  assigned.scales = store.scales;
   assigned.choice = offer.choice;
   assigned.candidates = static_cast<int>(offer.models.size());
-  assigned.bytes_down = question.bytes() + to_message(offer).bytes();
+  assigned.bytes_down = sent.bytes() + to_message(offer).bytes();
   assigned.bytes_up = told.bytes();
   assigned.offer = settle_as_visitor(*store.algorithm, offer, context);
   return assigned;

@@ -2,34 +2,39 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <limits>
+
+#include "tests/core/expect_error.h"
 
 namespace feroma {
 namespace {
 
-// Channel 0 has the bytes 0, 0, 51, 51 (0 and 0.2): mean 0.1, standard deviation 0.1. Channel 1 does not vary.
-TEST(StandardScales, OfBytesPerChannel) {
-  Samples samples;
-  samples.shape = {2, 1, 2};
-  samples.pixels = {0, 51, 255, 255, 51, 0, 255, 255};
-  samples.labels = {0, 0};
-  const std::vector<InputScale> scales = standard_scales(samples);
-  ASSERT_EQ(scales.size(), 2U);
-  EXPECT_FLOAT_EQ(scales[0].factor, 10.0F);
-  EXPECT_FLOAT_EQ(scales[0].offset, -1.0F);
-  EXPECT_EQ(scales[1], (InputScale{1.0F, -1.0F}));
+constexpr SampleShape kRow{1, 1, 3};
+constexpr SampleShape kSignals{9, 1, 128};
+
+TEST(InputScales, ATableHasOnePerColumnAndEverythingElseOnePerChannel) {
+  EXPECT_EQ(scale_count(kRow), 3U);
+  EXPECT_EQ(scale_count(kSignals), 9U);
+  EXPECT_EQ(scale_count({3, 32, 32}), 3U);
+  EXPECT_EQ(scale_count({1, 28, 28}), 1U);
 }
 
-TEST(StandardScales, OfNumbersPerChannel) {
-  Samples samples;
-  samples.shape = {2, 1, 1};
-  samples.values = {998, 7, 1002, 7};
-  samples.labels = {0, 0};
-  const std::vector<InputScale> scales = standard_scales(samples);
-  ASSERT_EQ(scales.size(), 2U);
-  EXPECT_FLOAT_EQ(scales[0].factor, 0.5F);
-  EXPECT_FLOAT_EQ(scales[0].offset, -500.0F);
-  EXPECT_EQ(scales[1], (InputScale{1.0F, -7.0F}));
+TEST(InputScales, ComeBackFromTheirNumbers) {
+  const InputScales scales{{0.1F, -3.0F}, {1e-7F, 0.0F}, {1.0F, 1.0F / 3.0F}};
+  EXPECT_EQ(scales_from(numbers_of(scales), kRow, "test"), scales);
+}
+
+TEST(InputScales, WhatIsNoneIsRefusedByName) {
+  const auto error = [](std::vector<float> numbers) {
+    return testing::error_of(ErrorCode::invalid_data,
+                             [&] { static_cast<void>(scales_from(numbers, kRow, "the file")); });
+  };
+  EXPECT_TRUE(testing::holds(error({}), "the file: has no scale of the inputs"));
+  EXPECT_TRUE(testing::holds(error({1, 0}), "for each of 3 inputs, got 2 numbers"));
+  EXPECT_TRUE(testing::holds(error({1, 0, 0, 0, 1, 0}), "input 1 must have a factor above 0"));
+  EXPECT_TRUE(testing::holds(error({1, 0, -1, 0, 1, 0}), "input 1"));
+  EXPECT_TRUE(testing::holds(error({1, 0, 1, 0, 1, std::numeric_limits<float>::infinity()}), "input 2"));
+  EXPECT_TRUE(testing::holds(error({1, 0, 1, 0, std::numeric_limits<float>::quiet_NaN(), 0}), "input 2"));
 }
 
 }  // namespace

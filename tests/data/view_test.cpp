@@ -181,23 +181,29 @@ TEST(Assemble, ScalesEveryChannelAfterTurningAndTinting) {
             ErrorCode::internal);
 }
 
-TEST(Assemble, ScalesNumbersAndSharesTheScaleOfAGrayPicture) {
+TEST(Assemble, ScalesEveryChannelOfAGrayPictureAndEveryColumnOfATable) {
   OnePicture gray({1, 1, 2}, {0, 255}, {});
-  const std::vector<InputScale> scales{{4.0F, -1.0F}};
+  const std::vector<InputScale> colours{{4.0F, -1.0F}, {1.0F, 0.0F}, {2.0F, 0.5F}};
   View view = gray.view(3);
+  view.scales = colours;
+  const Batch sides = assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major);
+  EXPECT_EQ(sides.inputs, (AlignedVector{-1, 3, 0, 1, 0.5F, 2.5F}));
+  const std::vector<InputScale> scales{{4.0F, -1.0F}, {0.5F, 10.0F}};
   view.scales = scales;
-  EXPECT_EQ(assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major).inputs,
-            (AlignedVector{-1, 3, -1, 3, -1, 3}));
+  view.shape = {1, 1, 2};
+  EXPECT_EQ(assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major).inputs, (AlignedVector{-1, 10.5F}))
+      << "bytes may be rows too";
+  EXPECT_EQ(assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_innermost).inputs[16], 10.5F);
   Samples numbers;
   numbers.shape = {1, 1, 2};
   numbers.values = {0.5F, 2.0F};
   numbers.labels = {0};
   view.samples = &numbers;
   view.shape = {1, 1, 2};
-  EXPECT_EQ(assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major).inputs, (AlignedVector{1, 7}));
+  EXPECT_EQ(assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_major).inputs, (AlignedVector{1, 11}));
   const Batch innermost = assemble(view, std::vector<std::uint32_t>{0}, BatchLayout::sample_innermost);
   EXPECT_EQ(innermost.inputs[0], 1);
-  EXPECT_EQ(innermost.inputs[16], 7);
+  EXPECT_EQ(innermost.inputs[16], 11);
   EXPECT_EQ(innermost.inputs[17], 0);
 }
 
@@ -286,7 +292,7 @@ RC_GTEST_PROP(AssembleProperty, BothLayoutsHoldTheSameSamples, ()) {
     recipes.push_back({.transform_of_class = {{turns, turns - 1}, {3 - turns, -1}}, .label_of_class = {1, 0}});
   }
   View view{.samples = &samples, .recipes = recipes, .shape = {3, side, side}, .items = {}};
-  const std::vector<InputScale> scales = standard_scales(samples);
+  const InputScales scales{{2.5F, -1.0F}, {0.3F, 0.25F}, {7.0F, 3.0F}};
   if (*rc::gen::arbitrary<bool>()) {
     view.scales = scales;
   }

@@ -154,10 +154,11 @@ TEST(Federation, PicturesAreColouredOnlyWhereTheShiftChangesPictures) {
   }
 }
 
-TEST(Federation, StandardisedInputsUseTheTrainingSamplesEverywhere) {
+TEST(Federation, ScaledInputsAreScaledEverywhere) {
   const auto dataset = mnist_sized();
-  const Federation federation(dataset, scenario(Shift::covariate, Generator::clean), Inputs::standardised);
-  const std::vector<InputScale> expected = standard_scales(dataset->train);
+  Federation federation(dataset, scenario(Shift::covariate, Generator::clean));
+  const InputScales expected{{2, -1}, {3, 0}, {4, 0.5F}};
+  federation.scale_inputs(expected);
   const auto same = [&](const View& view) {
     return std::equal(view.scales.begin(), view.scales.end(), expected.begin(), expected.end());
   };

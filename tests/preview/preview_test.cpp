@@ -50,7 +50,8 @@ TEST(Preview, ShowsWhatTheFederationHolds) {
 
 TEST(Preview, ShowsPicturesAsTheyAreStoredWhateverTheModelGets) {
   const Federation plain = toy_federation(Shift::covariate);
-  const Federation scaled(std::make_shared<const Dataset>(plain.dataset()), plain.options(), Inputs::standardised);
+  Federation scaled(std::make_shared<const Dataset>(plain.dataset()), plain.options());
+  scaled.scale_inputs({{2, -1}, {3, 0}, {4, 0.5F}});
   EXPECT_EQ(make_preview(scaled, {}).rows[0].stages[0].samples.inputs,
             make_preview(plain, {}).rows[0].stages[0].samples.inputs);
 }

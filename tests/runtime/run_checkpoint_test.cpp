@@ -23,6 +23,7 @@ TEST(RunCheckpoint, EveryFieldSurvives) {
   checkpoint.last_round.clients[0].accuracy_after = 62.5;
   checkpoint.releases["client-7"]["job"] = {3, 0.5, 1.5};
   checkpoint.releases["test-0"]["job"] = {1, 0.25, {}};
+  checkpoint.input_scale = {0.5F, -1.0F};
   write_run_checkpoint(path, checkpoint);
   const RunCheckpoint read = read_run_checkpoint(path);
   ASSERT_EQ(read.results.size(), 2U);
@@ -35,6 +36,7 @@ TEST(RunCheckpoint, EveryFieldSurvives) {
   EXPECT_EQ(read.last_round.clients[0].distribution, 3);
   EXPECT_EQ(read.last_round.clients[0].accuracy_after, 62.5);
   EXPECT_EQ(read.releases, checkpoint.releases);
+  EXPECT_EQ(read.input_scale, checkpoint.input_scale);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct ViewItem {
 
 /**
  * A client's data: indices into a split plus recipes. Costs eight bytes a sample, never an image.
- * `samples` and `scales` are borrowed from the federation, which outlives every view; so are `recipes`, unless
+ * `samples` and `scales` are borrowed from whoever holds them, which outlives every view; so are `recipes`, unless
  * `kept_recipes` keeps them: some are made for one client alone.
  */
 struct View {
@@ -43,13 +43,16 @@ struct View {
   SampleShape shape;  ///< what the client sees (a gray picture becomes 3 channels where tints exist)
   std::vector<ViewItem> items;
   std::shared_ptr<const std::vector<Recipe>> kept_recipes = nullptr;  ///< shared by the copies of a view
-  std::span<const InputScale> scales = {};  ///< of the stored channels, applied last; none leave values as they are
+  std::span<const InputScale> scales = {};  ///< of the shape's values, applied last; none leave them as they are
 
   [[nodiscard]] std::size_t size() const { return items.size(); }
   [[nodiscard]] std::int32_t label(std::size_t i) const;
   /// Multi-label data: one byte per class, 1 where the sample has the label; empty for all other data.
   [[nodiscard]] std::span<const std::uint8_t> targets(std::size_t i) const;
 };
+
+/// The same samples, brought to a model's scale.
+[[nodiscard]] View with_scales(View view, std::span<const InputScale> scales);
 
 /// The targets of every sample of multi-label data, one row each, as numbers.
 [[nodiscard]] std::vector<float> targets_of(const View& view);

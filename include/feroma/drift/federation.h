@@ -34,18 +34,17 @@ struct TestShard {
 /// What samples of a dataset look like to a scenario's clients: tints make gray pictures coloured.
 [[nodiscard]] SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options);
 
-/// Whether inputs are shown as they are stored, or every channel with mean 0 and spread 1 over the training data.
-enum class Inputs { as_stored, standardised };
-
 /**
- * All data of a scenario: who holds what at which round. Immutable after construction; every member is a pure
- * function of (scenario, seed, client, round) and safe to call from any thread. Shards are made on demand, so
- * memory does not grow with the number of clients.
+ * All data of a scenario: who holds what at which round. Immutable but for the scale of the inputs, which is set before
+ * anybody else looks; every other member is a pure function of (scenario, seed, client, round) and safe to call from
+ * any thread. Shards are made on demand, so memory does not grow with the number of clients.
  */
 class Federation {
  public:
-  Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options, Inputs inputs = Inputs::as_stored);
+  Federation(std::shared_ptr<const Dataset> dataset, const ScenarioOptions& options);
 
+  /// From now on every view shows its inputs by these; without them they are as they are stored.
+  void scale_inputs(InputScales scales);
   /// The client's data in a round, 1..R; the held-out part is empty only where the data are copies of one sample.
   [[nodiscard]] ClientShard shard(ClientId client, Round round) const;
   /// The client's test share and `labels_per_class` labelled samples of each class its distribution has, or as many
@@ -71,7 +70,7 @@ class Federation {
   Rng rng_;                                   ///< never drawn from; streams are derived by purpose
   std::shared_ptr<const Schedule> schedule_;  ///< shared with the data, which follow it
   SampleShape shape_;
-  std::vector<InputScale> scales_;  ///< of the stored channels; none for inputs as they are
+  InputScales scales_;
   Data data_;
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "feroma/algorithms/offer.h"
@@ -18,6 +20,8 @@ struct Assigned {
   SampleShape input;
   int classes = 0;
   bool multi_label = false;
+  bool standardise = false;            ///< whether its inputs are scaled
+  InputScales scales;                  ///< by these
   Choice choice = Choice::as_offered;  ///< how it was chosen
   int candidates = 1;                  ///< among so many models
   std::int64_t bytes_down = 0;         ///< what travelled, or would have
@@ -34,6 +38,19 @@ struct VisitorSamples {
 
 /// A visitor's trainer and what belongs to it.
 [[nodiscard]] std::unique_ptr<Engine> visitor_engine(const Experiment& experiment, const ModelSpec& model);
+
+/// The same samples at a model's scale, which must outlive them.
+class ScaledSamples {
+ public:
+  ScaledSamples(const VisitorSamples& samples, std::span<const InputScale> scales);
+
+  [[nodiscard]] const View& all() const { return all_; }
+  [[nodiscard]] const View* labelled() const { return labelled_ ? &*labelled_ : nullptr; }
+
+ private:
+  View all_;
+  std::optional<View> labelled_;
+};
 
 /// Serves a client from a store in this process. `disclosure` is needed where profiles are under a budget.
 [[nodiscard]] Assigned assign_from(const OpenedStore& store, const VisitorSamples& samples, const VisitorWish& wish,

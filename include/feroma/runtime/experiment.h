@@ -39,7 +39,7 @@ struct TrainingOptions {
     visit("engine", self.engine, anything(), "what computes; auto takes the fastest this build has");
     visit("simd", self.simd, anything(), "instruction set of our kernels; auto takes the best this machine has");
     visit("standardise", self.standardise, anything(),
-          "bring every input channel to mean 0 and spread 1, measured on the dataset's training samples");
+          "bring every input channel, or column of a table, to mean 0 and spread 1 by the sums of the first clients");
     visit("local_epochs", self.fit.local_epochs, at_least(0), "passes over local data per round");
     visit("batch_size", self.fit.batch_size, at_least(1), "samples per step; the last batch may be smaller");
     visit("learning_rate", self.fit.learning_rate, above(0), "SGD step");

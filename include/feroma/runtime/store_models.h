@@ -1,12 +1,15 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/data/scale.h"
 #include "feroma/report/record.h"
 #include "feroma/runtime/experiment.h"
+#include "feroma/store/safetensors.h"
 
 namespace feroma {
 
@@ -15,6 +18,7 @@ struct StoreSubject {
   const Experiment& experiment;
   const ModelSpec& model;
   bool multi_label = false;
+  InputScales scales = {};
 };
 
 /// Writes the models behind an algorithm's predictions, their index, and what else it needs to serve clients later,
@@ -29,9 +33,17 @@ struct OpenedStore {
   Round round = 0;  ///< the last finished one
   ModelSpec model;
   bool multi_label = false;
+  InputScales scales;  ///< of the models' inputs
   ParametersPtr initial;
   std::unique_ptr<Algorithm> algorithm;
 };
+
+/// What a model's file says of it: its name, whose it is, and how its inputs are scaled.
+[[nodiscard]] std::map<std::string, std::string> about_model(const std::string& model, const std::string& algorithm,
+                                                             const InputScales& scales);
+
+/// Whether it says that its inputs are scaled.
+[[nodiscard]] bool is_scaled(const ModelFile& file);
 
 /// Opens a run's folder, or that of a finished server. `label` chooses among a run's algorithms; empty where there is
 /// only one.

@@ -1,0 +1,205 @@
+#include "feroma/data/input_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "feroma/core/error.h"
+
+namespace feroma {
+namespace {
+
+/// So many times the others' values a client's are at most. With a tenth of all samples it could then make everybody's
+/// inputs ten times too small, and no smaller; two sites that measure in metres and in centimetres are told apart.
+constexpr double kMostTimesLarger = 30;
+/// So many times the others' samples a client has at most.
+constexpr double kMostTimesMore = 1000;
+/// What sums of rounded products may lack of a variance that is not negative.
+constexpr double kRounding = 1e-6;
+/// A variance this small beside the mean square is rounding.
+constexpr double kNoSpread = 1e-12;
+
+constexpr double kWhite = 255.0;
+
+template <class Total>
+struct Pair {
+  Total sum = 0;
+  Total squares = 0;
+
+  void operator+=(const Pair& other) {
+    sum += other.sum;
+    squares += other.squares;
+  }
+};
+
+/// Bytes are added up as whole numbers, where 255 stands for 1; numbers as they are.
+template <class Stored>
+struct Adder;
+template <>
+struct Adder<std::uint8_t> {
+  using Total = std::uint64_t;
+  static constexpr std::uint8_t kTint = 255;
+  static constexpr double kUnit = kWhite;
+  static const std::uint8_t* data(const Samples& samples) { return samples.pixels.data(); }
+};
+template <>
+struct Adder<float> {
+  using Total = double;
+  static constexpr float kTint = 1.0F;
+  static constexpr double kUnit = 1.0;
+  static const float* data(const Samples& samples) { return samples.values.data(); }
+};
+
+template <class Stored>
+Pair<typename Adder<Stored>::Total> sums_of(const Stored* values, std::size_t count) {
+  using Total = typename Adder<Stored>::Total;
+  Pair<Total> pair;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<Total>(values[i]);
+    pair.sum += value;
+    pair.squares += value * value;
+  }
+  return pair;
+}
+
+template <class Stored>
+InputSums sums_over(const View& view) {
+  using Total = typename Adder<Stored>::Total;
+  const Samples& samples = *view.samples;
+  const std::size_t entries = scale_count(view.shape);
+  const std::size_t run = static_cast<std::size_t>(view.shape.size()) / entries;
+  const auto stride = static_cast<std::size_t>(samples.shape.size());
+  const bool is_gray = stride != run * entries;  // one stored channel that is seen as several
+  const auto tint_value = static_cast<Total>(Adder<Stored>::kTint);
+  const Pair<Total> tinted{tint_value * static_cast<Total>(run), tint_value * tint_value * static_cast<Total>(run)};
+  std::vector<Pair<Total>> totals(entries);
+  for (const ViewItem& item : view.items) {
+    const Stored* const stored = Adder<Stored>::data(samples) + item.source * stride;
+    const auto label = static_cast<std::size_t>(samples.labels[item.source]);
+    const int tint = view.recipes[item.recipe].transform_of_class[label].tint;
+    const Pair<Total> gray = is_gray ? sums_of(stored, run) : Pair<Total>();
+    for (std::size_t entry = 0; entry < entries; ++entry) {
+      const bool is_tinted = !is_table(view.shape) && tint == static_cast<int>(entry);
+      totals[entry] += is_tinted ? tinted : is_gray ? gray : sums_of(stored + entry * run, run);
+    }
+  }
+  InputSums result{static_cast<std::int64_t>(view.size()), {}, {}};
+  constexpr double unit = Adder<Stored>::kUnit;
+  for (const Pair<Total>& total : totals) {
+    result.sums.push_back(static_cast<double>(total.sum) / unit);
+    result.squares.push_back(static_cast<double>(total.squares) / (unit * unit));
+  }
+  return result;
+}
+
+double values_behind(const InputSums& sums, SampleShape shape) {
+  return static_cast<double>(sums.samples) * static_cast<double>(shape.size()) /
+         static_cast<double>(scale_count(shape));
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Clients whose values are more than `most` times the median, and how many times. Where most have nothing but zeros,
+/// whoever has more can move only what they have not.
+std::map<ClientId, double> outliers(const std::map<ClientId, double>& values, double most) {
+  std::vector<double> sorted;
+  for (const auto& [client, value] : values) {
+    sorted.push_back(value);
+  }
+  const double median = median_of(std::move(sorted));
+  std::map<ClientId, double> found;
+  for (const auto& [client, value] : values) {
+    if (median > 0 && value > most * median) {
+      found[client] = value / median;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+InputSums input_sums(const View& view) {
+  return view.samples->values.empty() ? sums_over<std::uint8_t>(view) : sums_over<float>(view);
+}
+
+void check_input_sums(ClientId client, const InputSums& sums, SampleShape shape) {
+  constexpr double most = std::numeric_limits<float>::max();
+  const auto check = [client](bool holds, std::size_t entry, std::string_view rule, double got) {
+    require(holds, ErrorCode::invalid_data, "[standardise] client {}'s sums of input {} {}, got {}", to_index(client),
+            entry, rule, got);
+  };
+  const std::size_t entries = scale_count(shape);
+  require(sums.sums.size() == entries && sums.squares.size() == entries, ErrorCode::invalid_data,
+          "[standardise] client {}'s sums must be of {} inputs, got {} and {}", to_index(client), entries,
+          sums.sums.size(), sums.squares.size());
+  require(sums.samples >= 1, ErrorCode::invalid_data, "[standardise] client {}'s samples must be >= 1, got {}",
+          to_index(client), sums.samples);
+  const double count = values_behind(sums, shape);
+  for (std::size_t entry = 0; entry < entries; ++entry) {
+    check(std::isfinite(sums.sums[entry]), entry, "must be finite", sums.sums[entry]);
+    check(std::isfinite(sums.squares[entry]), entry, "must be finite", sums.squares[entry]);
+    const double mean = sums.sums[entry] / count;
+    const double square = sums.squares[entry] / count;
+    check(square >= mean * mean * (1 - kRounding), entry, "must have no negative variance", square - mean * mean);
+    check(std::sqrt(square) <= most, entry, "must be those of 32-bit numbers", std::sqrt(square));
+  }
+}
+
+std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums>& all) {
+  std::map<ClientId, std::string> refused;
+  if (all.size() < 3) {
+    return refused;
+  }
+  std::map<ClientId, double> values;
+  for (const auto& [client, sums] : all) {
+    values[client] = static_cast<double>(sums.samples);
+  }
+  for (const auto& [client, times] : outliers(values, kMostTimesMore)) {
+    refused.emplace(client, fmt::format("[standardise] it counts {:.0f} times as many samples as the others, at most "
+                                        "{:.0f} are believed",
+                                        times, kMostTimesMore));
+  }
+  for (std::size_t entry = 0; entry < all.begin()->second.sums.size(); ++entry) {
+    for (const auto& [client, sums] : all) {
+      values[client] = std::sqrt(sums.squares[entry] / static_cast<double>(sums.samples));
+    }
+    for (const auto& [client, times] : outliers(values, kMostTimesLarger)) {
+      refused.emplace(client, fmt::format("[standardise] its input {} is {:.0f} times as large as the others', at most "
+                                          "{:.0f} are believed: has it another unit?",
+                                          entry, times, kMostTimesLarger));
+    }
+  }
+  return refused;
+}
+
+InputScales scales_of(const std::map<ClientId, InputSums>& all, SampleShape shape) {
+  const std::size_t entries = scale_count(shape);
+  double count = 0;
+  std::vector<Pair<double>> totals(entries);
+  for (const auto& [client, sums] : all) {
+    count += values_behind(sums, shape);
+    for (std::size_t entry = 0; entry < entries; ++entry) {
+      totals[entry] += {sums.sums[entry], sums.squares[entry]};
+    }
+  }
+  require(count > 0, ErrorCode::invalid_data, "[standardise] somebody must have a sample, got none");
+  InputScales scales;
+  for (const Pair<double>& total : totals) {
+    const double mean = total.sum / count;
+    const double square = total.squares / count;
+    const double variance = square - mean * mean;
+    const auto factor = static_cast<float>(variance > kNoSpread * square ? 1.0 / std::sqrt(variance) : 1.0);
+    // Some values are so near to one another that 32 bits cannot spread them.
+    const float usable = std::isnormal(factor) ? factor : 1.0F;
+    scales.push_back({usable, static_cast<float>(-mean * static_cast<double>(usable))});
+  }
+  return scales;
+}
+
+}  // namespace feroma
