@@ -54,6 +54,8 @@ void work_for_flower(const ClientArguments& arguments) {
   require(!arguments.config.file.empty(), ErrorCode::invalid_config,
           "--flower needs a config whose [training] says which model is trained");
   const Experiment experiment = read_federation_plan(load_config(arguments.config)).experiment;
+  require(!experiment.training.standardise, ErrorCode::invalid_config,
+          "training.standardise must be false with --flower: a server of Flower does not say how inputs are scaled");
   FlowerClientPlan plan;
   plan.server = arguments.flower;
   plan.authority = arguments.plan.authority;

@@ -103,8 +103,9 @@ void warn_of_large_inputs(const Samples& samples, const fs::path& folder) {
   const double rms = samples.values.empty() ? 0 : std::sqrt(*largest / static_cast<double>(samples.count()));
   if (rms > kLarge) {
     log::warning(
-        "{}: its inputs are large (number {} of a sample has the root mean square {:.3g}); in a federation each should "
-        "have the same scale at all sites, about mean 0 and deviation 1, or models learn little",
+        "{}: its inputs are large (number {} of a sample has the root mean square {:.3g}); where the models were not "
+        "trained with training.standardise each should have the same scale at all sites, about mean 0 and deviation 1, "
+        "or they learn little",
         folder.string(), largest - squares.begin() + 1, rms);
   }
 }

@@ -8,6 +8,7 @@
 #include "feroma/core/fault_point.h"
 #include "feroma/net/codec.h"
 #include "feroma/privacy/disclosure.h"
+#include "feroma/runtime/input_survey.h"
 #include "net/nonce.h"
 #include "net/telemetry.h"
 
@@ -33,6 +34,7 @@ struct Agent::Work {
   ClientState state;
   std::optional<Disclosure> disclosure;
   ClientId id{};
+  InputScales scales = {};  ///< as the last task says
 };
 
 /// What arrived and waits for its turn; the reader fills it, the worker empties it.
@@ -131,7 +133,9 @@ void Agent::hold_to(const v1::Welcome& welcome) const {
 
 std::optional<ClientShard> Agent::shard_for(TakenStep& step) {
   try {
-    return data_.shard(step.round);
+    ClientShard shard = data_.shard(std::max(step.round, 1));
+    shard.train.scales = shard.held_out.scales = work_->scales;
+    return shard;
   } catch (const Error& error) {
     // Somebody may be writing the files: the client misses this round, and looks again in the next.
     if (error.code() != ErrorCode::invalid_data && error.code() != ErrorCode::io) {
@@ -146,7 +150,10 @@ std::optional<ClientShard> Agent::shard_for(TakenStep& step) {
 }
 
 TakenStep Agent::take(const v1::Task& task, std::span<const std::byte> bytes) {
-  const Message received = decode_message(bytes, work_->own.initial->shared_layout(), "the server's task");
+  Message received = decode_message(bytes, work_->own.initial->shared_layout(), "the server's task");
+  if (work_->own.experiment.training.standardise) {
+    work_->scales = take_scales(received, work_->own.model.input, "the server's task");
+  }
   TakenStep step{
       task.round(), task.phase(), task.digest(), {}, {}, {}, work_->state.before(task.round(), task.phase())};
   const std::optional<ClientShard> shard = shard_for(step);
@@ -157,7 +164,7 @@ TakenStep Agent::take(const v1::Task& task, std::span<const std::byte> bytes) {
                         [this, reached = shard->window](int window) {
                           require(window <= reached, ErrorCode::internal,
                                   "[client] a window must have been reached ({}), got {}", reached, window);
-                          return data_.train_of_window(window);
+                          return with_scales(data_.train_of_window(window), work_->scales);
                         },
                         work_->disclosure ? &*work_->disclosure : nullptr};
   ClientOutcome outcome =
@@ -175,15 +182,30 @@ TakenStep Agent::take(const v1::Task& task, std::span<const std::byte> bytes) {
   return step;
 }
 
+TakenStep Agent::survey(const v1::Task& task) {
+  TakenStep step{task.round(), task.phase(), task.digest(), {}, {}, {}, {}};
+  if (const std::optional<ClientShard> shard = shard_for(step)) {
+    step.report.num_examples = static_cast<std::int64_t>(shard->train.size());
+    step.answer = encode_message(survey_answer(shard->train), work_->own.initial->layout());
+  }
+  return step;
+}
+
+bool Agent::may_be_asked(const v1::Task& task) const {
+  const bool surveys =
+      task.round() == kSurveyRound && work_->own.experiment.training.standardise && work_->state.committed() == 0;
+  return task.phase() >= 0 && (task.round() >= 1 || surveys);
+}
+
 bool Agent::answer(const v1::Task& task, std::span<const std::byte> bytes) {
   const TakenStep* step = work_->state.find(task.round(), task.phase(), task.digest());
-  TakenStep failed;
+  TakenStep passing;
   if (step == nullptr) {
-    TakenStep taken = take(task, bytes);
-    if (taken.failed_to_answer()) {
-      // It is not kept: a round that begins again asks the same, and by then the data may be good.
-      failed = std::move(taken);
-      step = &failed;
+    TakenStep taken = task.round() == kSurveyRound ? survey(task) : take(task, bytes);
+    if (taken.failed_to_answer() || task.round() == kSurveyRound) {
+      // It is not kept: a round that begins again asks the same, and by then the data may be good. Sums change nothing.
+      passing = std::move(taken);
+      step = &passing;
     } else {
       // On disk before it is sent: what the server may have counted must not be forgotten.
       work_->state.keep(std::move(taken));
@@ -332,11 +354,13 @@ Ending Agent::work(Inbox& inbox, Round finished) {
       }
     } else {
       const auto& job = std::get<Job>(item);
-      if (job.task.round() < 1 || job.task.phase() < 0) {
+      if (!may_be_asked(job.task)) {
         return lost(fmt::format("the server asked for phase {} of round {}", job.task.phase(), job.task.round()));
       }
       static_cast<void>(answer(job.task, job.bytes));  // where the connection is lost the reader tells why
-      wait = {job.task.round(), /*answered=*/true};
+      if (job.task.round() != kSurveyRound) {
+        wait = {job.task.round(), /*answered=*/true};
+      }
     }
   }
 }

@@ -72,6 +72,10 @@ class Agent {
   /// What the client has in a round; nothing, and why in `step`, where it cannot be read just now.
   [[nodiscard]] std::optional<ClientShard> shard_for(TakenStep& step);
   [[nodiscard]] TakenStep take(const v1::Task& task, std::span<const std::byte> bytes);
+  /// The sums of its training samples, for the scale of everybody's inputs.
+  [[nodiscard]] TakenStep survey(const v1::Task& task);
+  /// Whether the server may ask this: the sums only where inputs are scaled, and before the first round.
+  [[nodiscard]] bool may_be_asked(const v1::Task& task) const;
   void note(const std::string& text, std::initializer_list<log::Field> fields) const;
 
   AgentOptions options_;

@@ -14,6 +14,7 @@
 #include "feroma/drift/membership.h"
 #include "feroma/privacy/witness.h"
 #include "feroma/report/run_writer.h"
+#include "feroma/runtime/input_survey.h"
 #include "feroma/runtime/round_record.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/runtime/store_models.h"
@@ -146,6 +147,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
   const std::string changes = changes_since(log_.job().config, plan);
   require(changes.empty(), ErrorCode::invalid_config,
           "{}: holds a federation with another config ({}); choose another folder", plan.state.string(), changes);
+  const InputScales scales = scales_in(log_, plan);
   finished_ = log_.committed();
   const bool resuming = log_.committed() > 0;
   files_ = std::make_unique<Files>(
@@ -166,6 +168,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
                algorithm_->most_models(static_cast<std::uint64_t>(plan.experiment.scenario.clients)).answer,
                [this](const std::string& releaser, const ReleaseCount& count) { keep_count(releaser, count); }},
       plan.server, Hub::Past{log_.committed(), counted_, released()}, stop, plan.drain);
+  hub_->scale_inputs(scales);
 }
 
 ReleaseCounts Coordinator::released() const {
@@ -222,6 +225,13 @@ ServerStatus Coordinator::status() const {
                                 again > 0 ? fmt::format(" and was begun again {} times", again) : "");
   }
   return status;
+}
+
+InputScales scales_in(const RoundLog& log, const FederationPlan& plan) {
+  const bool is_fixed = log.committed() > 0 || !log.input_scale().empty();
+  return plan.experiment.training.standardise && is_fixed
+             ? scales_from(log.input_scale(), plan.input, (plan.state / "journal").string())
+             : InputScales();
 }
 
 std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const ModelSpec& model,
@@ -329,6 +339,25 @@ std::vector<ClientId> Coordinator::gather() {
                            log_.committed() + 1);
 }
 
+bool Coordinator::fix_scales() {
+  const std::vector<ClientId> there = hub_->await(plan_.server.min_clients);
+  InputScales scales;
+  try {
+    scales = survey_inputs(*hub_, there, plan_.input);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_data) {
+      throw;
+    }
+    log::warning("{}; the clients are asked again", error.what());
+    return false;
+  }
+  log_.fix(numbers_of(scales));
+  fault_point("scale.fixed");
+  log::info("the scale of the inputs is fixed by the sums of the {} clients that are there", there.size());
+  hub_->scale_inputs(std::move(scales));
+  return true;
+}
+
 bool Coordinator::play_round() {
   const auto start = Clock::now();
   const std::string& label = plan_.experiment.algorithms.front().label;
@@ -420,9 +449,11 @@ void Coordinator::tell(RoundRecord record) {
 }
 
 void Coordinator::run() {
+  const bool standardise = plan_.experiment.training.standardise;
   while (log_.committed() < final_round()) {
     hub_->pause(0);
-    if (!play_round()) {
+    const bool is_scaled = !standardise || !log_.input_scale().empty();
+    if (!(is_scaled ? play_round() : fix_scales())) {
       hub_->pause(plan_.server.heartbeat_seconds);
     }
   }
@@ -441,7 +472,7 @@ void Coordinator::finish() {
     const std::filesystem::path unfinished = plan_.state / "results.unfinished";
     std::filesystem::remove_all(unfinished);
     store_models(unfinished, *algorithm_, plan_.experiment.algorithms.front().label, log_.committed(), files_->last,
-                 {plan_.experiment, model_, plan_.multi_label});
+                 {plan_.experiment, model_, plan_.multi_label, scales_in(log_, plan_)});
     detail::sync_folder(unfinished);
     detail::rename_file(unfinished, results);
     detail::sync_folder(plan_.state);

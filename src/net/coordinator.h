@@ -20,6 +20,9 @@ namespace feroma::net {
 void prove_loadable(const FederationPlan& plan, const RoundLog& log);
 /// What is wrong with a finished server's `results/`; empty where they can be served, or are not there.
 [[nodiscard]] std::string damage_of_results(const FederationPlan& plan);
+/// The scale that the federation's inputs have; empty where they are as they are, or before it is fixed. An
+/// invalid_data error where the federation has finished rounds without one that its models need.
+[[nodiscard]] InputScales scales_in(const RoundLog& log, const FederationPlan& plan);
 
 /**
  * Drives a federation: begins rounds when enough clients are there, runs the algorithm over the hub, and finishes each
@@ -47,6 +50,8 @@ class Coordinator {
   [[nodiscard]] Round final_round() const;
   /// The algorithm as it was after the last finished round.
   void restore();
+  /// Asks the clients for the sums of their inputs and fixes the scale. False where nobody's could be believed.
+  [[nodiscard]] bool fix_scales();
   /// Those who are asked in the next round: of an interrupted one the same again, else a share of who is there.
   [[nodiscard]] std::vector<ClientId> gather();
   /// False where nobody answered: the round is begun again.

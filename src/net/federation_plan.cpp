@@ -82,6 +82,9 @@ void check_model(const FederationPlan& plan, const ListenOptions& listen) {
           "training.model must be a name of `feroma list models` where no clients of Flower come (--flower-address): "
           "ours load no file that a server names, got \"{}\"",
           plan.experiment.training.model);
+  require(!plan.experiment.training.standardise || !listen.flower, ErrorCode::invalid_config,
+          "training.standardise must be false where clients of Flower come (--flower-address): they cannot be told how "
+          "inputs are scaled");
 }
 
 std::string changes_since(const std::string& begun_with, const FederationPlan& plan) {

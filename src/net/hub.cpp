@@ -334,12 +334,17 @@ void Hub::await_answers(Phase& phase) {
   }
 }
 
+void Hub::scale_inputs(InputScales scales) {
+  const std::lock_guard lock(mutex_);
+  scales_ = std::move(scales);
+}
+
 std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Round round, int phase,
                                                 std::span<const ClientId> participants) {
   const auto under_way =
       std::make_shared<Phase>(algorithm, round, phase, participants,
                               Phase::Rules{job_.layout, job_.telemetry, options_.quorum, scaled(options_.grace_seconds),
-                                           scaled(options_.round_seconds)});
+                                           scaled(options_.round_seconds), scales()});
   const auto set_phase = [this](std::shared_ptr<Phase> present) {
     const std::lock_guard lock(mutex_);
     for (const auto& [client, why] : departed_) {
@@ -372,6 +377,11 @@ std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Roun
   require(answered >= needed, ErrorCode::invalid_data, "round {}: {} of {} clients answered, {} are needed", round,
           answered, outcomes.size(), needed);
   return outcomes;
+}
+
+InputScales Hub::scales() const {
+  const std::lock_guard lock(mutex_);
+  return scales_;
 }
 
 bool Hub::is_present(ClientId client) const {

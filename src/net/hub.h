@@ -77,6 +77,8 @@ class Hub final : public ClientPool, public SessionEvents {
   /// Lets some time pass; an `interrupted` error as above.
   void pause(double seconds);
 
+  /// From now on every task and every visitor's question says how inputs are scaled.
+  void scale_inputs(InputScales scales);
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm& algorithm, Round round, int phase,
                                                            std::span<const ClientId> participants) override;
   void refused_beside_others() override;
@@ -142,6 +144,7 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all_connections() const;
   void say_finished(const std::vector<std::shared_ptr<Session>>& sessions);
   [[nodiscard]] Clock::duration scaled(double seconds) const;
+  [[nodiscard]] InputScales scales() const;
   [[nodiscard]] ClientId identity(const Session& session, const v1::Hello& hello) const;
   void check_hello(const v1::Hello& hello) const;
   /// Whether a round that is under way is the last one for now.
@@ -176,6 +179,7 @@ class Hub final : public ClientPool, public SessionEvents {
   std::shared_ptr<Phase> phase_;              ///< under way
   std::map<ClientId, std::string> departed_;  ///< said goodbye or were sent away, and have not come back
   Past past_;
+  InputScales scales_;
   std::set<ClientId> forgetful_;
   std::set<ClientId> known_;               ///< whoever came, ever
   std::set<ClientId> told_;                ///< of them, those who know that the federation is finished

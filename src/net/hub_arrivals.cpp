@@ -246,7 +246,7 @@ void Hub::receive_visitor(const std::shared_ptr<Session>& session, const v1::Vis
     strangers_.erase(session);
     visitors_.emplace(session, Clock::now());
   }
-  Assignment question = desk_.ask(*session, visit, welcome.committed());
+  Assignment question = desk_.ask(*session, visit, welcome.committed(), scales());
   session->welcome(welcome);
   give(*session, std::move(question));
 }

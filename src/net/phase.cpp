@@ -4,6 +4,7 @@
 
 #include "feroma/core/error.h"
 #include "feroma/net/codec.h"
+#include "feroma/runtime/input_survey.h"
 #include "net/telemetry.h"
 
 namespace feroma::net {
@@ -33,8 +34,9 @@ std::vector<ClientId> Phase::clients() const {
 }
 
 Assignment Phase::task_of(ClientId client) {
-  Assignment assignment =
-      make_assignment(round_, phase_, encode_message(algorithm_.downlink(round_, phase_, client), *rules_.layout));
+  Message message = algorithm_.downlink(round_, phase_, client);
+  put_scales(message, rules_.scales);
+  Assignment assignment = make_assignment(round_, phase_, encode_message(message, *rules_.layout));
   assignment.task.set_task(algorithm_.task(round_, phase_));
   const std::uint64_t largest = largest_answer(algorithm_.models_in_answer(round_, phase_, client), *rules_.layout);
   const std::lock_guard lock(mutex_);

@@ -21,6 +21,7 @@ class Phase {
     double quorum = 1;
     Clock::duration grace{};    ///< for the others once there are enough answers
     Clock::duration longest{};  ///< for all
+    InputScales scales = {};    ///< of the clients' inputs, which go with every task
   };
 
   Phase(const Algorithm& algorithm, Round round, int phase, std::span<const ClientId> participants, Rules rules);

@@ -198,11 +198,6 @@ class Check {
     require(plan_.server.min_clients <= experiment.scenario.clients, ErrorCode::invalid_config,
             "server.min_clients must be at most scenario.clients, {}, got {}: no round would begin",
             experiment.scenario.clients, plan_.server.min_clients);
-    if (experiment.training.standardise) {
-      add(CheckVerdict::warning, "algorithm", "leave it out where clients have data of their own (--data)",
-          "training.standardise holds for clients that play a part of a scenario; others train on their values as they "
-          "are");
-    }
     ok("algorithm", "{} with {} of {} bytes, {} clients, {} rounds; up to {} bytes to a client at once, {} from it",
        planned.label, experiment.training.model, model_bytes_, clients(), rounds_,
        largest_task(most.task, initial->layout()), largest_answer(most.answer, initial->layout()));
@@ -308,6 +303,7 @@ class Check {
           "{}: holds a federation with another config ({})", plan_.state.string(), changes);
       return;
     }
+    static_cast<void>(net::scales_in(log, plan_));
     net::prove_loadable(plan_, log);
     for (const std::string& remark : log.remarks()) {
       add(CheckVerdict::warning, "state", "nothing, the server sets it right when it starts", "{}", remark);

@@ -4,6 +4,7 @@
 #include "feroma/core/error.h"
 #include "feroma/evaluation/visit.h"
 #include "feroma/net/codec.h"
+#include "feroma/runtime/input_survey.h"
 #include "net/client_work.h"
 #include "net/watchdog.h"
 
@@ -39,15 +40,20 @@ class Visit {
     assigned_.input = work_.model.input;
     assigned_.classes = work_.model.classes;
     assigned_.multi_label = welcome.samples().multi_label();
+    assigned_.standardise = work_.experiment.training.standardise;
   }
 
   [[nodiscard]] std::uint64_t largest_task() const { return work_.largest_task(); }
 
   [[nodiscard]] Bytes describe(const Job& question) {
-    const Message asked = decode_message(question.bytes, work_.initial->shared_layout(), "the server's question");
+    Message asked = decode_message(question.bytes, work_.initial->shared_layout(), "the server's question");
+    assigned_.bytes_down += asked.bytes();
+    if (assigned_.standardise) {
+      assigned_.scales = take_scales(asked, assigned_.input, "the server's question");
+    }
+    scaled_.emplace(samples_, assigned_.scales);
     TestContext context = this->context();
     const Message told = work_.algorithm->visitor_profile(asked, context);
-    assigned_.bytes_down += asked.bytes();
     assigned_.bytes_up += told.bytes();
     return encode_message(told, work_.initial->layout());
   }
@@ -60,6 +66,7 @@ class Visit {
   }
 
   [[nodiscard]] Assigned take(const Job& job) {
+    require(scaled_.has_value(), ErrorCode::invalid_data, "the server's offer came before its question");
     const Message message = decode_message(job.bytes, work_.initial->shared_layout(), "the server's offer");
     const Offer offer = offer_from(message);
     TestContext context = this->context();
@@ -72,13 +79,20 @@ class Visit {
 
  private:
   [[nodiscard]] TestContext context() {
-    return {ClientId{0},    samples_.all, samples_.labelled, work_.rng.derive("visitor"),
-            *work_.trainer, seconds_,     nullptr,           disclosure_ ? &*disclosure_ : nullptr};
+    return {ClientId{0},
+            scaled_->all(),
+            scaled_->labelled(),
+            work_.rng.derive("visitor"),
+            *work_.trainer,
+            seconds_,
+            nullptr,
+            disclosure_ ? &*disclosure_ : nullptr};
   }
 
   ClientWork work_;
   const VisitorSamples& samples_;
   const std::string data_;
+  std::optional<ScaledSamples> scaled_;  ///< since the server has said how
   std::optional<Disclosure> disclosure_;
   StageSeconds seconds_;
   Assigned assigned_;

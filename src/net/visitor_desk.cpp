@@ -5,6 +5,7 @@
 #include "feroma/core/error.h"
 #include "feroma/evaluation/visit.h"
 #include "feroma/net/codec.h"
+#include "feroma/runtime/input_survey.h"
 
 namespace feroma::net {
 namespace {
@@ -26,7 +27,7 @@ std::uint64_t largest_description(const Algorithm& algorithm) {
 
 }  // namespace
 
-Assignment VisitorDesk::ask(const Session& session, const v1::Visit& visit, Round round) {
+Assignment VisitorDesk::ask(const Session& session, const v1::Visit& visit, Round round, const InputScales& scales) {
   Visitor visitor;
   try {
     visitor.algorithm = committed_ ? committed_() : nullptr;
@@ -39,8 +40,9 @@ Assignment VisitorDesk::ask(const Session& session, const v1::Visit& visit, Roun
   const auto candidates = static_cast<std::uint32_t>(candidates_);
   visitor.wish = {visit.few_labels(), static_cast<int>(std::min(visit.candidates(), candidates))};
   visitor.round = round;
-  Assignment question =
-      make_assignment(round, kQuestionPhase, encode_message(visitor.algorithm->visitor_question(), *layout_));
+  Message asked = visitor.algorithm->visitor_question();
+  put_scales(asked, scales);
+  Assignment question = make_assignment(round, kQuestionPhase, encode_message(asked, *layout_));
   visitor.question = question.parcel.digest;
   visitor.largest = largest_description(*visitor.algorithm);
   const std::lock_guard lock(mutex_);

@@ -21,8 +21,9 @@ class VisitorDesk {
   VisitorDesk(std::shared_ptr<const ParamLayout> layout, Committed committed, int candidates)
       : layout_(std::move(layout)), committed_(std::move(committed)), candidates_(candidates) {}
 
-  /// What a visitor is asked; a refusal where there is nothing to serve yet.
-  [[nodiscard]] Assignment ask(const Session& session, const v1::Visit& visit, Round round);
+  /// What a visitor is asked, and how its inputs are to be scaled; a refusal where there is nothing to serve yet.
+  [[nodiscard]] Assignment ask(const Session& session, const v1::Visit& visit, Round round,
+                               const InputScales& scales = {});
   /// Refuses a description that begins, where none was asked for or it is larger than one can be.
   void check(const Session& session, const v1::Answer& head);
   /// The offer that its description leads to; a refusal where that cannot be believed.

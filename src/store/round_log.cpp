@@ -224,9 +224,21 @@ void RoundLog::replay(std::span<const std::byte> record, const std::string& name
       notes_[fact] = in.get_vector<std::byte>();
       break;
     }
+    case Kind::scale:
+      require(input_scale_.empty() && committed_ == 0, ErrorCode::invalid_data,
+              "{}: fixes the scale of the inputs twice, or after a round", name);
+      input_scale_ = in.get_vector<float>();
+      break;
     default: fail(ErrorCode::invalid_data, "{}: is of the unknown kind {}", name, static_cast<int>(kind));
   }
   in.expect_end();
+}
+
+void RoundLog::fix(std::vector<float> input_scale) {
+  require(input_scale_.empty() && committed_ == 0, ErrorCode::internal,
+          "[log] the scale is fixed once, before round 1");
+  append(Kind::scale, [&](ArchiveWriter& record) { record.put(input_scale); });
+  input_scale_ = std::move(input_scale);
 }
 
 void RoundLog::note(const std::string& name, Bytes fact) {

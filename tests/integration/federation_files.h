@@ -27,6 +27,10 @@ class FederationFiles : public CliFiles {
   /// the program, `$port` the server's, and `visits` a client's data.
   Result beside_a_server(const std::string& commands, const std::string& options = "") const {
     write_files();
+    return beside_the_server(commands, options);
+  }
+  /// The same with the config.toml that is there.
+  [[nodiscard]] Result beside_the_server(const std::string& commands, const std::string& options) const {
     return shell("cd " + path("") + "; feroma=" + kProgram + "; options='" + options + "'" + R"(
 timeout 60 $feroma server config.toml --insecure --listen 127.0.0.1:0 $options >server.out 2>server.err &
 )" + kWaitForPort +

@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "feroma/core/files.h"
+#include "feroma/runtime/input_survey.h"
+#include "feroma/runtime/store_models.h"
 #include "feroma/store/index.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
@@ -67,6 +69,56 @@ TEST_F(Absence, WhoLostItsStateTakesPartAgain) {
   clients.clear();
   EXPECT_TRUE(come_back);
   EXPECT_GE(rounds_of(todo.state, 5), 4) << "of five; it may have missed the one in which it was away";
+}
+
+// The scale of the inputs is that of who was there before the first round, and is not made anew for who comes later.
+TEST_F(Absence, WhoComesLateUsesTheScaleThatIsThere) {
+  const Experiment what = experiment("name = 'fedavg'", {"training.standardise=true"});
+  FederationPlan todo = plan(what);
+  todo.server.min_clients = 5;
+  std::atomic<bool> begun = false;
+  Hub* hub = nullptr;
+  todo.round_finished = [&](const RoundRecord& round, int) {
+    begun = true;
+    while (round.round == 2 && !hub->is_present(ClientId{5})) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  };
+  Coordinator coordinator(todo, stop);
+  hub = &coordinator.hub();
+  begin(*hub, 0, 5);
+  clients.emplace_back([&] {
+    while (!begun) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    live(5, [&] { return std::make_unique<Pipe>(*hub); });
+  });
+  coordinator.run();
+  clients.clear();
+  const std::vector<ClientId> first{ClientId{0}, ClientId{1}, ClientId{2}, ClientId{3}, ClientId{4}};
+  EXPECT_EQ(open_store(todo.state, "").scales, survey_inputs(*federation, first));
+  EXPECT_GE(rounds_of(todo.state, 5), 1);
+}
+
+// Sums are exact: a client tells them to a federation that scales its inputs, and to no other.
+TEST_F(Absence, NobodyTellsSumsThatTheFederationHasNoUseFor) {
+  const FederationPlan todo = plan(experiment("name = 'fedavg'"));
+  Coordinator coordinator(todo, stop);
+  Ending ending;
+  clients.emplace_back([&] {
+    AgentOptions options;
+    options.id = 0;
+    options.state = folder / "client";
+    const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
+    Pipe pipe(coordinator.hub());
+    ending = Agent(options, *data, stop).serve(pipe);
+    stop = true;
+  });
+  const std::vector<ClientId> there = coordinator.hub().await(1);
+  testing::error_of(ErrorCode::interrupted,
+                    [&] { static_cast<void>(survey_inputs(coordinator.hub(), there, todo.input)); });
+  clients.clear();
+  EXPECT_TRUE(testing::holds(ending.text, "the server asked for phase 0 of round 0"));
 }
 
 // Everybody but one is told at the end; the last one comes later, also to a server that was started again.

@@ -12,6 +12,8 @@ namespace {
 
 class Faults : public FederationTest {
  protected:
+  void stop_again_and_again();
+
   Experiment what = experiment("name = 'feroma'\nwarmup_rounds = 2");
 };
 
@@ -47,6 +49,7 @@ class BreakingPipe final : public ServerLink {
 };
 
 TEST_F(Faults, LostConnectionsDoNotChangeTheBits) {
+  what.training.standardise = true;  // the sums are asked for again, like a step
   const auto expected = simulated(what);
   const FederationPlan todo = plan(what);
   Coordinator coordinator(todo, stop);
@@ -71,7 +74,7 @@ TEST_F(Faults, LostConnectionsDoNotChangeTheBits) {
 }
 
 // The server is stopped again and again, in the middle of whatever it does; clients are not told.
-TEST_F(Faults, ServersThatAreStartedAgainDoNotChangeTheBits) {
+void Faults::stop_again_and_again() {
   const auto expected = simulated(what);
   const FederationPlan todo = plan(what);
   std::mutex mutex;
@@ -121,6 +124,13 @@ TEST_F(Faults, ServersThatAreStartedAgainDoNotChangeTheBits) {
   clients.clear();
   EXPECT_GT(starts, 2);
   EXPECT_TRUE(models_in(todo.state / "results") == expected);
+}
+
+TEST_F(Faults, ServersThatAreStartedAgainDoNotChangeTheBits) { stop_again_and_again(); }
+
+TEST_F(Faults, ServersThatAreStartedAgainKeepTheScaleOfTheInputs) {
+  what.training.standardise = true;
+  stop_again_and_again();
 }
 
 /// A client that says what the test wants.

@@ -56,6 +56,10 @@ TEST(FederationPlan, RefusesWhatMakesNoFederation) {
   EXPECT_TRUE(holds(refusal(own + one + "[server]\nclasses = 2"), "server.input and server.classes must say"));
   EXPECT_TRUE(holds(refusal(one + "[server]\nquorums = 1"), "server.quorums"));
   EXPECT_TRUE(holds(refusal(one + "[server]\nupdate_limit = 0.5"), "server.update_limit must be 0 or > 1, got 0.5"));
+  for (const char* mode : {"gaussian", "pure"}) {
+    EXPECT_TRUE(holds(refusal(fmt::format("[privacy]\nmode = '{}'\n[training]\nstandardise = true\n", mode) + one),
+                      fmt::format("training.standardise must be false for privacy.mode {}", mode)));
+  }
   EXPECT_TRUE(holds(refusal("[privacy]\nmode = 'gaussian'\nnoise = 'seeded'\n" + one), "protects nothing"));
 }
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "feroma/core/files.h"
+#include "feroma/runtime/store_models.h"
 #include "tests/net/federation_fixture.h"
 
 namespace feroma::net::test {
@@ -71,6 +72,15 @@ class Federated : public FederationTest {
 TEST_F(Federated, GivesTheBitsOfTheSimulator) {
   expect_the_simulators_bits("feroma");
   expect_the_simulators_bits("scaffold");  // whose clients remember
+}
+
+// The server makes the scale of the clients' sums, and the simulator of the same ones.
+TEST_F(Federated, ScaledInputsGiveTheBitsOfTheSimulator) {
+  expect_the_simulators_bits("feroma", {"training.standardise=true"});
+  const InputScales scales = open_store(folder / "server", "").scales;
+  ASSERT_EQ(scales.size(), 3U);
+  EXPECT_EQ(scales, open_store(folder / "simulated", "").scales);
+  EXPECT_NE(scales[0], scales[1]) << "tints are not alike in all channels";
 }
 
 // Between the tasks of a round they keep the models that they have scored, or their encoder, and train those.

@@ -52,6 +52,15 @@ TEST_F(ServerCheck, AFederationThatGoesOn) {
   EXPECT_TRUE(holds(check_table(lines), "holds this federation, 1 of 5 rounds are finished"));
 }
 
+TEST_F(ServerCheck, AFederationOfScaledModelsThatKeptNoScale) {
+  const FederationPlan scaled = plan({"training.standardise=true"});
+  {
+    RoundLog log = begin(scaled);
+    log.commit(1, [](ModelWriter&) {});
+  }
+  EXPECT_TRUE(holds(problem(check(scaled), "state"), "journal: has no scale of the inputs"));
+}
+
 TEST_F(ServerCheck, AFederationThatIsFinished) {
   {
     RoundLog log = begin(plan());

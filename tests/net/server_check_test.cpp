@@ -79,8 +79,12 @@ TEST_F(ServerCheck, MoreClientsAskedForThanThereCanBe) {
   EXPECT_TRUE(holds(check_table(lines), "server.min_clients must be at most scenario.clients, 2, got 3"));
 }
 
-TEST_F(ServerCheck, ValuesThatNobodyStandardises) {
-  EXPECT_TRUE(holds(warning(check(plan({"training.standardise=true"})), "algorithm"), "as they are"));
+TEST_F(ServerCheck, ClientsOfFlowerCannotScaleTheirInputs) {
+  const ListenOptions listen{"127.0.0.1:0", certs_, "", FlowerOptions{"127.0.0.1:0", certs_}};
+  const std::vector<CheckLine> lines = check_server(plan({"training.standardise=true"}), listen);
+  EXPECT_TRUE(has_problem(lines));
+  EXPECT_TRUE(holds(check_table(lines), "training.standardise must be false where clients of Flower come"));
+  EXPECT_FALSE(has_problem(check(plan({"training.standardise=true"}))));
 }
 
 // ---- machine ----

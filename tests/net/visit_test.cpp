@@ -35,6 +35,9 @@ class Visiting : public FederationTest {
     return pay_visit(pipe, {folder / "visitor"}, samples, wish, stop);
   }
 
+  /// Of two visits.
+  void expect_what_the_store_does();
+
   FederationPlan todo;
   std::unique_ptr<Coordinator> coordinator;
 };
@@ -45,6 +48,16 @@ std::vector<float> values_of(const Offer& offer) {
 
 TEST_F(Visiting, AServerAssignsWhatItsStoreDoes) {
   serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
+  expect_what_the_store_does();
+}
+
+// Visitors are told how inputs are scaled before they describe theirs.
+TEST_F(Visiting, AServerOfScaledModelsAssignsWhatItsStoreDoes) {
+  serve(experiment("name = 'feroma'\nwarmup_rounds = 2", {"training.standardise=true"}));
+  expect_what_the_store_does();
+}
+
+void Visiting::expect_what_the_store_does() {
   const OpenedStore store = open_store(todo.state, "");
   for (const VisitorWish& wish : {VisitorWish{false, 3}, VisitorWish{true, 2}}) {
     const TestShard shard = federation->test(ClientId{3}, kFewLabels);
@@ -56,6 +69,8 @@ TEST_F(Visiting, AServerAssignsWhatItsStoreDoes) {
     EXPECT_EQ(got.candidates, expected.candidates);
     EXPECT_EQ(got.bytes_down, expected.bytes_down);
     EXPECT_EQ(got.bytes_up, expected.bytes_up);
+    EXPECT_EQ(got.scales, store.scales);
+    EXPECT_EQ(got.scales.empty(), !store.experiment.training.standardise);
     EXPECT_TRUE(got.offer.sources.empty() || got.offer.sources.front().empty()) << "whose models they are stays there";
   }
   EXPECT_EQ(coordinator->hub().traffic().visitors, 2U);

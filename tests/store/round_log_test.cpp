@@ -125,6 +125,26 @@ TEST(RoundLog, ARoundIsFinishedOnce) {
 }
 
 // A power loss may leave the right name on the wrong content; a round that is played again must not trust it.
+TEST(RoundLog, RemembersTheScaleOfTheInputs) {
+  const TempFolder folder;
+  const std::vector<float> scale{0.1F, -3.0F, 1e-7F, 0.0F};
+  {
+    RoundLog log = open(folder);
+    EXPECT_TRUE(log.input_scale().empty());
+    log.fix(scale);
+    EXPECT_EQ(log.input_scale(), scale);
+    error_of(ErrorCode::internal, [&] { log.fix(scale); });
+    commit(log, 1, {model(1)});
+  }
+  RoundLog log = open(folder);
+  EXPECT_EQ(log.input_scale(), scale) << "rounds do not change it";
+  EXPECT_EQ(log.committed(), 1);
+  TempFolder other;
+  RoundLog begun = open(other);
+  commit(begun, 1, {model(1)});
+  error_of(ErrorCode::internal, [&] { begun.fix(scale); });
+}
+
 TEST(RoundLog, WhatAnUnfinishedRoundLeftIsWrittenAgain) {
   const TempFolder folder;
   {

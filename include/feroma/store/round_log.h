@@ -56,6 +56,8 @@ class RoundLog {
   [[nodiscard]] Round committed() const { return committed_; }
   /// The round begun after it; absent where none was.
   [[nodiscard]] const std::optional<StartedRound>& started() const { return started_; }
+  /// Factors and offsets of the inputs, as they were fixed before the first round; empty where they were not.
+  [[nodiscard]] const std::vector<float>& input_scale() const { return input_scale_; }
   /// What was found that is not as it should be, but costs nothing that was finished; one sentence each.
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
@@ -64,6 +66,8 @@ class RoundLog {
   /// From any thread; when this returns, the fact cannot be lost any more.
   void note(const std::string& name, Bytes fact);
 
+  /// Fixes the scale of the inputs, once and for all.
+  void fix(std::vector<float> input_scale);
   void start(const StartedRound& round);
   /// Finishes a round with the state that `save` writes; when this returns, the round cannot be lost any more. A model
   /// that is not finite is an invalid_data error, and the round before stays the last.
@@ -80,7 +84,7 @@ class RoundLog {
   [[nodiscard]] std::filesystem::path witness_file() const { return folder_ / "finished"; }
   /// Refuses a folder in which a journal was: it lost everything, so nothing may be begun there.
   void require_nothing_to_lose() const;
-  enum class Kind : std::uint8_t { job = 1, started = 2, commit = 3, note = 4 };
+  enum class Kind : std::uint8_t { job = 1, started = 2, commit = 3, note = 4, scale = 5 };
   /// From any thread.
   void append(Kind kind, const std::function<void(ArchiveWriter&)>& write);
   /// Takes what a journal holds, and holds it against the rest of the folder.
@@ -110,6 +114,7 @@ class RoundLog {
   std::string witness_state_;
   bool witness_met_ = false;  ///< the journal finishes that round with that state
   std::map<std::string, Bytes> notes_;
+  std::vector<float> input_scale_;
 };
 
 }  // namespace feroma

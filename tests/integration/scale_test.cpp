@@ -1,0 +1,215 @@
+// Scaled inputs, as people meet them: a table whose columns have nothing in common, a run, and predictions for a
+// folder.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "tests/integration/federation_files.h"
+
+namespace feroma {
+namespace {
+
+using test::contains;
+using test::feroma_cli;
+using test::Result;
+using test::text_of;
+
+constexpr int kOwners = 4;
+constexpr int kTrainRows = 120;
+constexpr int kTestRows = 41;
+constexpr const char* kColumns = "glucose,age,pressure,platelets,income,dose";
+
+/// Numbers between -1 and 1 that are the same on every machine.
+class Numbers {
+ public:
+  double next() {
+    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<double>(static_cast<std::int64_t>(state_) >> 11) / static_cast<double>(1LL << 52);
+  }
+
+ private:
+  std::uint64_t state_ = 7;
+};
+
+/// One patient: six columns on six scales, of which the label needs four; owners differ in their means.
+std::string row(Numbers& numbers, int owner, double last_times) {
+  constexpr std::array<double, 6> size{1, 20, 15, 50'000, 1e6, 1e-5};
+  constexpr std::array<double, 6> middle{5, 60, 120, 250'000, 3e6, 4e-5};
+  constexpr std::array<double, 6> weight{1, -1, 0, 1, 0, 2};
+  std::string text;
+  double score = 0;
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    const double value = numbers.next() + 0.1 * owner;
+    score += weight[i] * value;
+    text += fmt::format("{:.9g},", (middle[i] + size[i] * value) * (i == 5 ? last_times : 1));
+  }
+  return text + (score > 0.45 ? "ill" : "well");
+}
+
+class ScaledTables : public test::FederationFiles {
+ protected:
+  void SetUp() override {}  // a run needs no network
+
+  void write_data(const std::string& folder, double last_times = 1) const {
+    Numbers numbers;
+    std::filesystem::create_directory(path(folder));
+    std::ofstream(path(folder + "/dataset.toml"))
+        << "[dataset]\nkind = 'csv'\nfile = 'train.csv'\ntest_file = 'test.csv'\nlabel_column = 'state'\n"
+           "class_names = 'ill, well'\nowner_column = 'owner'\n";
+    std::ofstream train(path(folder + "/train.csv"));
+    std::ofstream held_back(path(folder + "/test.csv"));
+    train << kColumns << ",state,owner\n";
+    held_back << kColumns << ",state,owner\n";
+    for (int owner = 0; owner < kOwners; ++owner) {
+      write_rows(train, folder + fmt::format("-site-{}", owner), kTrainRows, numbers, owner, last_times);
+      write_rows(held_back, folder + fmt::format("-ward-{}", owner), kTestRows, numbers, owner, last_times);
+    }
+  }
+
+  /// The same rows for the scenario, and in a folder of their own.
+  void write_rows(std::ofstream& all, const std::string& own, int count, Numbers& numbers, int owner,
+                  double last_times) const {
+    std::filesystem::create_directory(path(own));
+    std::ofstream(path(own + "/dataset.toml"))
+        << "[dataset]\nkind = 'csv'\nfile = 'rows.csv'\nlabel_column = 'state'\nclass_names = 'ill, well'\n";
+    std::ofstream rows(path(own + "/rows.csv"));
+    rows << kColumns << ",state\n";
+    for (int i = 0; i < count; ++i) {
+      const std::string text = row(numbers, owner, last_times);
+      rows << text << "\n";
+      all << text << ",owner-" << owner << "\n";
+    }
+  }
+
+  void write_config(const std::string& name, const std::string& data, const std::string& algorithm,
+                    const std::string& scenario = "") const {
+    std::ofstream(path(name)) << fmt::format(R"(
+[scenario]
+dataset = "{}"
+shift = "natural_id"
+drift_mode = "static"
+drifts = 1
+clients = {}
+rounds = 5
+{}
+[training]
+model = "mlp"
+standardise = true
+local_epochs = 2
+learning_rate = 0.05
+[[algorithm]]
+{}
+)",
+                                             path(data), kOwners, scenario, algorithm);
+  }
+
+  [[nodiscard]] double accuracy_of_run(const std::string& run) const {
+    return nlohmann::json::parse(text_of(path(run + "/summary.json")))["results"][0]["accuracy"].get<double>();
+  }
+
+  [[nodiscard]] double predicted(const std::string& assigned, const std::string& ward) const {
+    const Result result =
+        feroma_cli("predict " + path(assigned) + " " + path(ward) + " --format json --out " + path("predictions.csv"));
+    EXPECT_EQ(result.exit_code, 0);
+    return result.exit_code == 0 ? nlohmann::json::parse(result.output)["accuracy"].get<double>() : -1;
+  }
+
+  void play(const std::string& config, const std::string& run, const std::string& more = "") const {
+    const Result result = feroma_cli("run " + path(config) + " --out " + path(run) + more, test::Stream::err);
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+  }
+
+  [[nodiscard]] double assigned_and_predicted(const std::string& store, const std::string& ward) const {
+    const Result result =
+        feroma_cli("assign " + path(store) + " " + path(ward) + " --out " + path("assigned"), test::Stream::err);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return predicted("assigned", ward);
+  }
+};
+
+TEST_F(ScaledTables, PredictionsAreAsGoodAsTheRunSays) {
+  write_data("data");
+  for (const char* algorithm :
+       {"name = 'fedavg'",
+        "name = 'feroma'\nwarmup_rounds = 2\nprofile.dimensions = 3\nassign.strangers = 'profile'"}) {
+    write_config("one.toml", "data", algorithm, "test_clients = 1");
+    play("one.toml", "one", " --overwrite");
+    EXPECT_EQ(assigned_and_predicted("one", "data-ward-0"), accuracy_of_run("one")) << algorithm;
+    EXPECT_GT(accuracy_of_run("one"), 85) << "there is something to lose: " << algorithm;
+    write_config("all.toml", "data", algorithm);
+    play("all.toml", "all", " --overwrite");
+    double sum = 0;
+    for (int owner = 0; owner < kOwners; ++owner) {
+      sum += assigned_and_predicted("all", fmt::format("data-ward-{}", owner));
+    }
+    EXPECT_DOUBLE_EQ(sum / kOwners, accuracy_of_run("all")) << algorithm;
+  }
+}
+
+TEST_F(ScaledTables, AColumnsUnitDoesNotMatter) {
+  write_data("grams");
+  write_data("tons", 1e-6);
+  write_data("picograms", 1e4);
+  std::vector<double> accuracies;
+  for (const char* data : {"grams", "tons", "picograms"}) {
+    write_config("run.toml", data, "name = 'fedavg'");
+    play("run.toml", data + std::string("-run"));
+    accuracies.push_back(accuracy_of_run(data + std::string("-run")));
+  }
+  EXPECT_GT(accuracies[0], 85);
+  EXPECT_NEAR(accuracies[1], accuracies[0], 0.7) << "a patient more or less";
+  EXPECT_NEAR(accuracies[2], accuracies[0], 0.7);
+}
+
+class ScaledFederation : public ScaledTables {
+ protected:
+  void SetUp() override {
+    FederationFiles::SetUp();
+    if (IsSkipped()) {
+      return;
+    }
+    write_data("data");
+    write_config("scenario.toml", "data", "name = 'fedavg'", "test_clients = 1");
+    play("scenario.toml", "simulated");
+  }
+
+  /// A server, four clients that `client` starts with `$id`, a visit to it, and what becomes of a server's results.
+  [[nodiscard]] Result federated(const std::string& client) const {
+    const std::string address = " --server 127.0.0.1:$port --insecure ";
+    const std::string server_file = "[server]\ninput = '6'\nclasses = 2\nmin_clients = 4\nclock = 0.1\n";
+    std::ofstream(path("config.toml")) << text_of(path("scenario.toml")) << server_file;
+    return beside_the_server("for id in 0 1 2 3; do (timeout 60 $feroma client " + client +
+                                 " --client $id --state client-$id" + address +
+                                 ">client-$id.out 2>&1 &); done; for i in $(seq 300); do test -d federation/results && "
+                                 "break; sleep 0.1; done; timeout 60 $feroma assign data-ward-0" +
+                                 address + "--out visited >visit.out 2>&1",
+                             "--stay");
+  }
+};
+
+// The clients of a federation have the same values as those of the simulation, each in a process of its own.
+TEST_F(ScaledFederation, PredictionsAreAsGoodAsTheSimulationSays) {
+  const Result result = federated("config.toml");
+  ASSERT_EQ(result.exit_code, 0) << text_of(path("visit.out")) << text_of(path("server.err"))
+                                 << text_of(path("client-0.out"));
+  EXPECT_EQ(predicted("visited", "data-ward-0"), accuracy_of_run("simulated"));
+  EXPECT_EQ(assigned_and_predicted("federation", "data-ward-0"), accuracy_of_run("simulated"));
+  EXPECT_EQ(text_of(path("federation/results/models/fedavg.safetensors")),
+            text_of(path("simulated/models/fedavg.safetensors")));
+}
+
+TEST_F(ScaledFederation, ClientsScaleTheirOwnFoldersToo) {
+  const Result result = federated("--data data-site-$id");
+  ASSERT_EQ(result.exit_code, 0) << text_of(path("visit.out")) << text_of(path("server.err"))
+                                 << text_of(path("client-0.out"));
+  const double accuracy = predicted("visited", "data-ward-0");
+  EXPECT_GT(accuracy, 85);
+  EXPECT_EQ(assigned_and_predicted("federation", "data-ward-0"), accuracy);
+}
+
+}  // namespace
+}  // namespace feroma
