@@ -201,7 +201,8 @@ const ConfigIdentity& config_identity() {
   static const ConfigIdentity kIdentity{
       .later = {},
       .retired = {},
-      .versions = {},
+      // 2: the clients' own sums, one scale per channel or column, kept with the model.
+      .versions = {{"standardise", 2, {{"training.standardise", true}}}},
   };
   return kIdentity;
 }

@@ -195,6 +195,15 @@ RC_GTEST_PROP(ConfigIdentity, ConfigsOfTwoVersionsAreAlikeIfAndOnlyIfTheyDoTheSa
   RC_ASSERT(identity.changes(kept, identity.as_begun(unchanged, {}, kept)).empty());
 }
 
+TEST(ConfigIdentityOfTheProgram, ScaledInputsAreAnotherMethodThanTheyWere) {
+  const Settings scaled = settings("[training]\nstandardise = true");
+  EXPECT_EQ(config_identity().with_versions(scaled).at("version.standardise").value, SettingValue(std::int64_t{2}));
+  EXPECT_TRUE(holds(config_identity().changed_methods(scaled), "standardise was in version 1, is in version 2"));
+  const Settings plain = settings("[training]\nstandardise = false");
+  EXPECT_EQ(to_toml(config_identity().with_versions(plain)), to_toml(plain));
+  EXPECT_EQ(config_identity().changed_methods(plain), "");
+}
+
 RC_GTEST_PROP(ConfigIdentity, NoConfigOfANewVersionIsTakenForOneOfAnOlder, ()) {
   const std::vector<Key> keys = any_history();
   Settings config;

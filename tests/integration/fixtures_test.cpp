@@ -104,7 +104,15 @@ TEST_F(Fixtures, AFinishedRunIsReportedServedAndLeftAsItIs) {
 TEST_F(Fixtures, InterruptedRunsGoOnToTheSameBits) {
   expect_to_go_on("run.toml", "run-cut");
   expect_to_go_on("feroma.toml", "feroma-cut");
-  expect_to_go_on("standardised.toml", "standardised-cut");
+}
+
+// Its inputs were scaled by constants of the whole dataset, which nobody kept.
+TEST_F(Fixtures, ARunOfScaledInputsIsRefusedByName) {
+  const std::string metrics = text("standardised-cut/metrics.csv");
+  const Result resumed = feroma("run standardised.toml --out standardised-cut --resume");
+  EXPECT_NE(resumed.exit_code, 0);
+  EXPECT_TRUE(contains(resumed.output, "standardise was in version 1, is in version 2: begin anew")) << resumed.output;
+  EXPECT_EQ(text("standardised-cut/metrics.csv"), metrics) << "nothing is touched";
 }
 
 TEST_F(Fixtures, ARunGoesOnWithItsOwnConfigToo) { expect_to_go_on("run-cut/config.toml", "run-cut"); }

@@ -97,7 +97,7 @@ void Faults::stop_again_and_again() {
       const std::lock_guard lock(mutex);
       hub = &coordinator.hub();
     }
-    std::jthread axe([&, wait = 10 + rng.below(60)](const std::stop_token& end) {
+    std::jthread axe([&, wait = 5 + rng.below(20)](const std::stop_token& end) {
       for (std::uint64_t i = 0; i < wait && !end.stop_requested(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
