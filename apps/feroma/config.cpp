@@ -8,9 +8,9 @@ namespace feroma::cli {
 void add_config_options(CLI::App& command, ConfigArguments& arguments) {
   command.add_option("CONFIG", arguments.file, "Scenario file (feroma init writes one)")->required();
   command
-      .add_option(
-          "--set", arguments.overrides,
-          "Override a key, e.g. --set scenario.level=low or --set algorithm.feroma.warmup_rounds=3 (repeatable)")
+      .add_option("--set", arguments.overrides,
+                  "Override a key (feroma list options), e.g. --set scenario.level=low or "
+                  "--set algorithm.feroma.warmup_rounds=3 (repeatable)")
       ->allow_extra_args(false);
 }
 

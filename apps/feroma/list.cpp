@@ -14,6 +14,7 @@
 #include "feroma/data/catalog.h"
 #include "feroma/models/spec.h"
 #include "feroma/partition/scenario.h"
+#include "options.h"
 
 namespace feroma::cli {
 namespace {
@@ -188,6 +189,7 @@ void add_list_command(CLI::App& app) {
   for (const Kind& kind : kKinds) {
     add_kind(*list, kind);
   }
+  add_options_list(*list);
 }
 
 }  // namespace feroma::cli

@@ -31,6 +31,21 @@
 namespace feroma {
 namespace {
 
+/// What every `[[algorithm]]` table may have, beside the method's own options.
+struct AlgorithmHead {
+  std::string name;
+  std::string preset;
+  std::string label;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("name", self.name, anything(), "which method (`feroma list algorithms`)");
+    visit("preset", self.preset, anything(), "a set of defaults for the method's other options");
+    visit("label", self.label, anything(),
+          "what tables and files call this row; empty: the name, or NAME-PRESET; two rows of a run need two labels");
+  }
+};
+
 AlgorithmPlan plan_fedavg_ft(const std::string&, SettingsReader& reader, const std::string& prefix,
                              Problems& problems) {
   return plan_with(fedavg_ft_options(), make_feroma, reader, prefix, problems);
@@ -104,9 +119,10 @@ void register_algorithm(AlgorithmEntry entry) {
 }
 
 AlgorithmPlan plan_algorithm(SettingsReader& reader, const std::string& prefix, Problems& problems) {
-  const std::string name = reader.take_string(prefix + ".name");
-  std::string preset = reader.take_string(prefix + ".preset");
-  const std::string label = reader.take_string(prefix + ".label");
+  AlgorithmHead head;
+  reader.read(head, prefix);
+  const std::string& name = head.name;
+  std::string preset = head.preset;
   const auto& entries = known_algorithms();
   const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
   if (entry == entries.end()) {
@@ -134,8 +150,33 @@ AlgorithmPlan plan_algorithm(SettingsReader& reader, const std::string& prefix, 
   AlgorithmPlan plan = entry->plan(preset, reader, prefix, problems);
   plan.name = name;
   plan.preset = preset;
-  plan.label = !label.empty() ? label : (preset.empty() ? name : name + "-" + preset);
+  plan.label = !head.label.empty() ? head.label : (preset.empty() ? name : name + "-" + preset);
   return plan;
+}
+
+std::vector<OptionInfo> algorithm_options(const AlgorithmEntry& entry) {
+  const std::string table = "algorithm.0";
+  Problems none_without_keys;
+  SettingsReader reader({{table + ".name", {entry.name, ""}}}, none_without_keys);
+  const AlgorithmPlan plan = plan_algorithm(reader, table, none_without_keys);
+  std::vector<OptionInfo> options;
+  for (OptionInfo option : reader.options()) {
+    const std::string name = option.key.substr(table.size() + 1);
+    option.key = fmt::format("algorithm.{}.{}", entry.name, name);
+    if (name == "name") {
+      option.value = option.range = entry.name;
+    } else if (name == "label") {
+      option.value = plan.label;
+    } else if (name == "preset") {
+      option.type = "choice";
+      option.value = plan.preset;
+      option.range = fmt::format("{}", fmt::join(entry.presets, " | "));
+    }
+    if (name != "preset" || !entry.presets.empty()) {
+      options.push_back(std::move(option));
+    }
+  }
+  return options;
 }
 
 }  // namespace feroma

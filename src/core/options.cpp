@@ -167,6 +167,39 @@ std::string keys_beside(const std::string& key, const std::set<std::string>& kno
   return fmt::format("; {} has {}", name == settings.end() ? table : to_string(name->second.value), join(names));
 }
 
+/// The names of a choice; other spellings stand beside the one that is written back: "covariate P(X) | ...".
+std::string spellings(const Field::Choice& choice) {
+  std::vector<std::pair<std::string, std::string>> values;  // as written back, with all its spellings
+  for (std::size_t i = 0; i < choice.names.size(); ++i) {
+    const auto known =
+        std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == choice.written[i]; });
+    if (known == values.end()) {
+      values.emplace_back(choice.written[i], choice.names[i]);
+    } else {
+      known->second += " " + choice.names[i];
+    }
+  }
+  std::string text;
+  for (const auto& [written, names] : values) {
+    text += (text.empty() ? "" : " | ") + names;
+  }
+  return text;
+}
+
+/// What a field may be, for people.
+std::string range_of(const Field& field) {
+  if (const auto* choice = std::get_if<Field::Choice>(&field.target)) {
+    return spellings(*choice);
+  }
+  if (std::holds_alternative<bool*>(field.target)) {
+    return "true | false";
+  }
+  if (std::holds_alternative<std::string*>(field.target)) {
+    return "text";
+  }
+  return field.rule.text();
+}
+
 }  // namespace
 
 bool Rule::allows(double value) const {
@@ -204,9 +237,16 @@ std::string Field::type_name() const {
   return std::string(kNames[target.index()]);
 }
 
+OptionInfo Field::describe(const std::string& prefix) const {
+  constexpr std::array<std::string_view, 6> kTypes{"boolean", "integer", "integer", "number", "string", "choice"};
+  const std::string type(kTypes[target.index()]);
+  return {prefix + "." + name, type, value(), range_of(*this), help};
+}
+
 void SettingsReader::read(std::span<const Field> fields, const std::string& prefix) {
   for (const Field& field : fields) {
-    const std::string key = prefix + "." + field.name;
+    options_.push_back(field.describe(prefix));
+    const std::string& key = options_.back().key;
     known_.insert(key);
     const auto found = settings_.find(key);
     if (found == settings_.end()) {
@@ -241,19 +281,6 @@ void SettingsReader::ignore(const std::string& prefix) {
       known_.insert(key);
     }
   }
-}
-
-std::string SettingsReader::take_string(const std::string& key) {
-  known_.insert(key);
-  const auto found = settings_.find(key);
-  if (found == settings_.end()) {
-    return "";
-  }
-  if (const auto* text = std::get_if<std::string>(&found->second.value)) {
-    return *text;
-  }
-  problems_.add("{}: {} must be a string, got {}", found->second.where, key, to_string(found->second.value));
-  return "";
 }
 
 int SettingsReader::table_count(const std::string& prefix) const {

@@ -29,4 +29,6 @@ std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& fold
   return dataset;
 }
 
+std::vector<OptionInfo> own_dataset_options() { return describe_options<detail::OwnDatasetOptions>("dataset"); }
+
 }  // namespace feroma

@@ -123,6 +123,15 @@ Experiment changed_to(const Experiment& wanted, const Settings& resolved, const 
   return experiment;
 }
 
+/// All tables but those of algorithms.
+void read_tables_(Experiment& experiment, SettingsReader& reader) {
+  reader.read(experiment.scenario, "scenario");
+  reader.read(experiment.membership, "membership");
+  reader.read(experiment.training, "training");
+  reader.read(experiment.privacy, "privacy");
+  reader.read(experiment.attack, "attack");
+}
+
 }  // namespace
 
 std::vector<AdaptedDefault> Experiment::all_adapted() const {
@@ -232,16 +241,20 @@ std::string numbered_key(const Settings& settings, const std::string& key) {
   return fmt::format("{}{}{}", kTable, named.front(), rest.substr(rest.find('.')));
 }
 
+std::vector<OptionInfo> scenario_file_options() {
+  Problems none_without_keys;
+  SettingsReader reader({}, none_without_keys);
+  Experiment defaults;
+  read_tables_(defaults, reader);
+  return reader.options();
+}
+
 Experiment read_experiment(const Settings& settings) {
   const VersionedConfig config(settings);
   Problems problems;
   SettingsReader reader(config.rest, problems);
   Experiment experiment;
-  reader.read(experiment.scenario, "scenario");
-  reader.read(experiment.membership, "membership");
-  reader.read(experiment.training, "training");
-  reader.read(experiment.privacy, "privacy");
-  reader.read(experiment.attack, "attack");
+  read_tables_(experiment, reader);
   const int count = reader.table_count("algorithm");
   if (count == 0) {
     problems.add("algorithm: a run needs at least one [[algorithm]] table, got none");

@@ -356,6 +356,8 @@ std::string cell_hash(const Settings& resolved) {
   return sha256(std::as_bytes(std::span(text)));
 }
 
+std::vector<OptionInfo> sweep_file_options() { return detail::sweep_file_keys(); }
+
 SweepCell make_cell(Experiment experiment, std::string point) {
   SweepCell cell;
   const Settings resolved = experiment.resolved();

@@ -13,14 +13,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string>& known_tables() {
-  static const std::vector<std::string> tables{"sweep", "axes", "variant", "scenario", "algorithm"};
+/// Whatever else a table takes: a key that `--set` of `feroma run` takes too.
+constexpr std::string_view kAnyKey = "KEY";
+
+/// "sweep" of "sweep.name", "variant" of "variant[].name".
+std::string table_of(const OptionInfo& option) { return option.key.substr(0, option.key.find_first_of(".[")); }
+
+std::vector<std::string> known_tables() {
+  std::vector<std::string> tables;
+  for (const OptionInfo& option : sweep_file_keys()) {
+    if (tables.empty() || tables.back() != table_of(option)) {
+      tables.push_back(table_of(option));
+    }
+  }
   return tables;
 }
 
-const std::vector<std::string>& known_keys() {
-  static const std::vector<std::string> keys{"sweep.name", "sweep.base", "sweep.seeds", "sweep.algorithms",
-                                             "sweep.algorithms_from"};
+/// The keys of a table; none where it takes any.
+std::vector<std::string> known_keys(const std::string& table) {
+  std::vector<std::string> keys;
+  for (const OptionInfo& option : sweep_file_keys()) {
+    if (table_of(option) == table) {
+      if (option.key.ends_with(kAnyKey)) {
+        return {};
+      }
+      keys.push_back(option.key);
+    }
+  }
   return keys;
 }
 
@@ -78,16 +97,16 @@ class GridReader {
   }
 
   void reject_unknown() {
+    const std::vector<std::string> tables = known_tables();
     for (const auto& [key, list] : lists_) {
       const std::string table = first_part(key);
-      const bool known_table =
-          std::find(known_tables().begin(), known_tables().end(), table) != known_tables().end() && table != key;
-      if (!known_table) {
-        const std::string near = nearest_name(table, known_tables());
+      const std::vector<std::string> keys = known_keys(table);
+      if (table == key || std::find(tables.begin(), tables.end(), table) == tables.end()) {
+        const std::string near = nearest_name(table, tables);
         problems_.add("{}: unknown {} {}{}", list.where, table == key ? "key" : "table", table,
                       near.empty() ? "" : fmt::format("; did you mean the table {}?", near));
-      } else if (table == "sweep" && std::find(known_keys().begin(), known_keys().end(), key) == known_keys().end()) {
-        const std::string near = nearest_name(key, known_keys());
+      } else if (!keys.empty() && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        const std::string near = nearest_name(key, keys);
         problems_.add("{}: unknown key {}{}", list.where, key,
                       near.empty() ? "" : fmt::format("; did you mean {}?", near));
       }
@@ -254,6 +273,26 @@ class GridReader {
 };
 
 }  // namespace
+
+const std::vector<OptionInfo>& sweep_file_keys() {
+  static const std::vector<OptionInfo> keys{
+      {"sweep.name", "string", {}, "a file name", "what the sweep is called; without it the file's name"},
+      {"sweep.base", "list of strings", {}, "files", "scenario files, from this file's folder; one may stand alone"},
+      {"sweep.seeds", "list of integers", {}, ">= 0", "seeds of every cell; without it each base's own"},
+      {"sweep.algorithms", "list of strings", {}, "labels", "whom to run; without it all that the base has"},
+      {"sweep.algorithms_from", "string", {}, "a file", "takes the [[algorithm]] tables of another scenario file"},
+      {"axes.KEY", "list", {}, "values of KEY", "every value of a scenario file's key in turn, in every combination"},
+      {"variant[].name", "string", {}, "text", "what the keys that change together in this variant are called"},
+      {"variant[].algorithms", "list of strings", {}, "labels", "runs only these of the sweep's algorithms"},
+      {"variant[].KEY", "one value", {}, "as the key", "sets a key of the scenario file in this variant"},
+      {"scenario[].name", "string", {}, "text", "what this one more scenario beside the product is called"},
+      {"scenario[].base", "string", {}, "a file", "its scenario file; without it the sweep's, where that is one file"},
+      {"scenario[].algorithms", "list of strings", {}, "labels", "runs only these of the sweep's algorithms"},
+      {"scenario[].KEY", "one value", {}, "as the key", "sets a key of the scenario file in this scenario"},
+      {"algorithm[].KEY", "one value", {}, "as the key", "methods in the place of those that the bases have"},
+  };
+  return keys;
+}
 
 Grid read_grid(const fs::path& file, Problems& problems) {
   return GridReader(file, load_setting_lists(file), problems)(file.stem().string());

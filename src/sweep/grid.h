@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "feroma/core/options.h"
 #include "feroma/core/problems.h"
 #include "feroma/core/setting_lists.h"
 
@@ -42,6 +43,9 @@ struct Grid {
   std::vector<SettingGroup> variants;
   std::vector<SettingGroup> scenarios;
 };
+
+/// The one list of what a sweep file may have; tables that may come several times are written with brackets.
+[[nodiscard]] const std::vector<OptionInfo>& sweep_file_keys();
 
 /// Reads a sweep file; mistakes become problems, and what is left can still be looked through for others.
 [[nodiscard]] Grid read_grid(const std::filesystem::path& file, Problems& problems);

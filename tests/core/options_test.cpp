@@ -164,15 +164,27 @@ TEST(NearestName, ShortNamesMustShareSomething) {
 
 TEST(NearestName, IsEmptyWithoutCandidates) { EXPECT_EQ(nearest_name("x", {}), ""); }
 
-TEST(Options, TakeStringMarksTheKeyAsKnown) {
+TEST(Options, AReaderTellsWhatItReadWithTheDefaults) {
   Problems problems;
-  SettingsReader reader({{"algorithm.0.name", setting(std::string("fedavg"))}, {"algorithm.1.name", setting(true)}},
-                        problems);
-  EXPECT_EQ(reader.take_string("algorithm.0.name"), "fedavg");
-  EXPECT_EQ(reader.take_string("algorithm.1.name"), "");
-  EXPECT_EQ(reader.take_string("algorithm.2.name"), "");
-  reader.reject_unknown();
-  EXPECT_EQ(problems.messages(), one("a.toml:3: algorithm.1.name must be a string, got true"));
+  Sample sample;
+  SettingsReader reader({{"scenario.clients", setting(std::int64_t{7})}}, problems);
+  reader.read(sample, "scenario");
+  ASSERT_EQ(reader.options().size(), 7U);
+  const OptionInfo& clients = reader.options()[1];
+  EXPECT_EQ(clients.key, "scenario.clients");
+  EXPECT_EQ(clients.type, "integer");
+  EXPECT_EQ(clients.value, SettingValue(std::int64_t{20}));
+  EXPECT_EQ(clients.range, ">= 1");
+  EXPECT_EQ(clients.help, "a count");
+}
+
+TEST(Options, RangesAreRulesOrChoices) {
+  std::vector<std::string> ranges;
+  for (const OptionInfo& option : describe_options<Sample>("x")) {
+    ranges.push_back(option.type + " " + option.range);
+  }
+  EXPECT_EQ(ranges, (std::vector<std::string>{"boolean true | false", "integer >= 1", "integer >= 0", "number in 0..1",
+                                              "number > 0", "string text", "choice apple P(A) | pear"}));
 }
 
 TEST(Options, TablesAreCountedUpToTheFirstGap) {

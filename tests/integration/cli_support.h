@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "tests/places.h"
 
@@ -48,6 +50,38 @@ inline bool contains(const std::string& text, const std::string& part) { return 
 inline std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline std::string trimmed(const std::string& text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+/// The parts of a line that are commands of their own, without comments and where their output goes.
+inline std::vector<std::string> commands_of(const std::string& line) {
+  std::vector<std::string> commands(1);
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#' && (i == 0 || line[i - 1] == ' ')) {
+      break;
+    } else if (c == '&' || c == '|' || c == ';') {
+      commands.emplace_back();
+      continue;
+    }
+    commands.back() += c;
+  }
+  for (std::string& command : commands) {
+    command = trimmed(command.substr(0, command.find(" > ")));
+    for (const std::string prefix : {"do ", "sudo ", "$ "}) {
+      command = command.starts_with(prefix) ? trimmed(command.substr(prefix.size())) : command;
+    }
+  }
+  return commands;
 }
 
 /// A test with a folder of its own, removed at the end.

@@ -40,10 +40,11 @@ struct FedGpsOptions {
     visit("surrogate_weight", self.surrogate_weight, at_least(0), "weight of the made-up samples' cross-entropy");
     visit("contrast", self.contrast, at_least(0),
           "weight of the contrastive loss that draws latents to those of their class, made-up ones included");
-    visit("surrogate_contrast", self.surrogate_contrast, at_least(0), "the same among the made-up samples alone");
+    visit("surrogate_contrast", self.surrogate_contrast, at_least(0),
+          "weight of the contrastive loss among the made-up samples alone");
     visit("prototype_weight", self.prototype_weight, at_least(0),
           "weight of the mean squared distance of made-up samples' latents to everybody's mean latent of their class");
-    visit("temperature", self.temperature, above(0), "of the contrastive losses");
+    visit("temperature", self.temperature, above(0), "temperature of the contrastive losses");
     visit("match_classes", self.match_classes, anything(),
           "whether a made-up class is drawn to the real one of its number; false as the public code does it");
     visit("clip", self.clip, at_least(0), "longest gradient; 0 leaves all as they are");

@@ -135,7 +135,7 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("retention.distance", self.retention_distance, above(0),
         "a kept model is farther from every present one than so many times what sampling noise explains");
   visit("retention.accuracy", self.retention_accuracy, between(0, 1),
-        "and its held-out accuracy was at least this share of the present models' mean");
+        "a kept model's held-out accuracy was at least this share of the present models' mean");
 }
 
 }  // namespace feroma

@@ -98,4 +98,7 @@ template <class Options, class Make>
 /// Reads `prefix.name`, `prefix.preset`, `prefix.label` and the method's own options; mistakes become problems.
 [[nodiscard]] AlgorithmPlan plan_algorithm(SettingsReader& reader, const std::string& prefix, Problems& problems);
 
+/// Every key that the `[[algorithm]]` table of a method may have, with the defaults of its first preset.
+[[nodiscard]] std::vector<OptionInfo> algorithm_options(const AlgorithmEntry& entry);
+
 }  // namespace feroma

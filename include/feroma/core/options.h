@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -49,12 +50,22 @@ template <NamedEnum E>
   unreachable();
 }
 
+/// What is known of a key of a config file; `feroma list options`, docs/parameters.md and `feroma init` print it.
+struct OptionInfo {
+  std::string key;   ///< with its table: "scenario.level"
+  std::string type;  ///< "boolean", "integer", "number", "string", "choice", or a list of one of them
+  std::optional<SettingValue> value = {};  ///< the default; none where it has no value of its own
+  std::string range = {};                  ///< the choices, or the rule of a number
+  std::string help = {};
+};
+
 /// One option of a struct: where it lives, what it may be, what it means.
 struct Field {
   struct Choice {
     std::function<bool(std::string_view)> set;  ///< false: not one of the names
     std::function<std::string()> get;
     std::vector<std::string> names;
+    std::vector<std::string> written;  ///< how a resolved config spells each of them
   };
   using Target = std::variant<bool*, int*, std::int64_t*, double*, std::string*, Choice>;
 
@@ -65,6 +76,8 @@ struct Field {
 
   [[nodiscard]] SettingValue value() const;
   [[nodiscard]] std::string type_name() const;
+  /// All of it for people, as `prefix.name`; the value it has now is the default.
+  [[nodiscard]] OptionInfo describe(const std::string& prefix) const;
 };
 
 namespace detail {
@@ -84,6 +97,7 @@ Field::Target field_target(T& value) {
     choice.get = [&value] { return std::string(name_of(value)); };
     for (const auto& [candidate, name] : enum_names(T{})) {
       choice.names.emplace_back(name);
+      choice.written.emplace_back(name_of(candidate));
     }
     return choice;
   } else {
@@ -102,6 +116,17 @@ template <class Options>
   return fields;
 }
 
+/// What is known of each option of a struct, under `prefix.`.
+template <class Options>
+[[nodiscard]] std::vector<OptionInfo> describe_options(const std::string& prefix) {
+  Options defaults;
+  std::vector<OptionInfo> options;
+  for (const Field& field : fields_of(defaults)) {
+    options.push_back(field.describe(prefix));
+  }
+  return options;
+}
+
 /// Fills option structs from settings and remembers which keys were used and known.
 class SettingsReader {
  public:
@@ -118,16 +143,17 @@ class SettingsReader {
   void reject_unknown();
   /// Stops complaining about keys under `prefix.`; for a table whose owner is unknown and reported already.
   void ignore(const std::string& prefix);
-  /// The string under `key`, marked as used; empty if absent or of another type (which is a problem).
-  [[nodiscard]] std::string take_string(const std::string& key);
   /// Number of elements of an array of tables: the smallest n such that no key starts with "prefix.n.".
   [[nodiscard]] int table_count(const std::string& prefix) const;
   [[nodiscard]] bool has(const std::string& key) const { return settings_.contains(key); }
+  /// Every key that was read, in that order, with the default that it had.
+  [[nodiscard]] const std::vector<OptionInfo>& options() const { return options_; }
 
  private:
   Settings settings_;
   Problems& problems_;
   std::set<std::string> known_;
+  std::vector<OptionInfo> options_;
 };
 
 /// Writes every field under `prefix.` into `settings`.

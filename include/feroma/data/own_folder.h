@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <vector>
 
+#include "feroma/core/options.h"
 #include "feroma/data/catalog.h"
 
 namespace feroma {
@@ -10,5 +12,8 @@ namespace feroma {
 /// Reads and validates a user's own folder for somebody. Unlike a scenario's, the data of a client or visitor need no
 /// test split: it is empty where no test files are named, and always for a visitor.
 [[nodiscard]] std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& folder, FolderRole role);
+
+/// Every key that a folder's dataset.toml may have.
+[[nodiscard]] std::vector<OptionInfo> own_dataset_options();
 
 }  // namespace feroma

@@ -57,7 +57,7 @@ struct ServerOptions {
           "models that a client which takes no part in training may choose among; 0: none but its mixture leave");
     visit("strangers_per_address", self.strangers_per_address, at_least(1),
           "connections from one address that have not shown yet who they are");
-    visit("strangers", self.strangers, at_least(1), "such connections from everywhere");
+    visit("strangers", self.strangers, at_least(1), "connections from everywhere that have not shown yet who they are");
     visit("stranger_seconds", self.stranger_seconds, above(0), "how long a connection may be one");
     visit("connections", self.connections, at_least(0), "connections of all kinds; 0: twice the clients and 100");
     visit("clock", self.clock, above(0), "every time above is multiplied by this; below 1 for tests");

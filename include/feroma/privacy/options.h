@@ -104,7 +104,7 @@ void PrivacyOptions::fields(Self& self, Visit&& visit) {
   visit("max_releases", self.max_releases, at_least(1),
         "profiles that a client may send; the budget is divided by it, unless versions are disjoint");
   visit("test_releases", self.test_releases, at_least(1),
-        "the same for clients that only ask for a model; if max_releases is less, that counts");
+        "profiles that a client may send which only asks for a model; if max_releases is less, that counts");
   visit("max_records", self.max_records, at_least(1),
         "a public limit of clients' sizes: delta_total may be at most a tenth of one over it");
   visit("neighbours", self.neighbours, anything(), "which data sets must look alike: one record more, or another one");
@@ -118,8 +118,9 @@ void PrivacyOptions::fields(Self& self, Visit&& visit) {
         "move the bounds to where the first profiles say that records are, which takes one more release");
   visit("weights.count", self.weight_count, between(0, 100),
         "how much of the budget counts take; 0 takes the mode's own");
-  visit("weights.sum", self.weight_sum, between(0, 100), "the same for sums");
-  visit("weights.square", self.weight_square, between(0, 100), "the same for sums of squares");
+  visit("weights.sum", self.weight_sum, between(0, 100), "how much of the budget sums take; 0 takes the mode's own");
+  visit("weights.square", self.weight_square, between(0, 100),
+        "how much of the budget sums of squares take; 0 takes the mode's own");
   visit("max_labels", self.max_labels, at_least(1), "multi-label data: labels of a record that count, lowest first");
   visit("versions_disjoint", self.versions_disjoint, anything(),
         "no record outlives a data version, so that versions do not add up; nobody can check it for you");

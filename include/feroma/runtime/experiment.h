@@ -42,8 +42,9 @@ struct TrainingOptions {
           "bring every input channel, or column of a table, to mean 0 and spread 1 by the sums of the first clients");
     visit("local_epochs", self.fit.local_epochs, at_least(0), "passes over local data per round");
     visit("batch_size", self.fit.batch_size, at_least(1), "samples per step; the last batch may be smaller");
-    visit("learning_rate", self.fit.learning_rate, above(0), "SGD step");
-    visit("momentum", self.fit.momentum, between(0, 1), "SGD momentum");
+    visit("learning_rate", self.fit.learning_rate, above(0), "step size of SGD");
+    visit("momentum", self.fit.momentum, between(0, 1),
+          "momentum of SGD: the share of the last step that goes into the next");
     visit("momentum_reset", self.fit.momentum_reset, anything(), "when the momentum buffer restarts from zero");
   }
 };
@@ -84,6 +85,8 @@ struct Experiment {
 /// A key that calls an algorithm by its label or name, "algorithm.feroma-auto.warmup_rounds", as the config has it:
 /// "algorithm.0.warmup_rounds". Others stay; a name that several have, or none, is an invalid_config error.
 [[nodiscard]] std::string numbered_key(const Settings& settings, const std::string& key);
+/// Every key that a scenario file may have outside of its [[algorithm]] tables, in the order of the tables.
+[[nodiscard]] std::vector<OptionInfo> scenario_file_options();
 
 /// Reads a whole config; all mistakes are reported in one invalid_config error.
 [[nodiscard]] Experiment read_experiment(const Settings& settings);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "feroma/core/options.h"
 #include "feroma/runtime/experiment.h"
 
 namespace feroma {
@@ -37,6 +38,9 @@ struct SweepChanges {
 /// Reads a sweep file and makes its cells; all mistakes, in it and in the cells, are reported in one invalid_config
 /// error.
 [[nodiscard]] Sweep read_sweep(const std::filesystem::path& file, const SweepChanges& changes = {});
+
+/// Every key that a sweep file may have; "variant[].name" is the name of any of its [[variant]] tables.
+[[nodiscard]] std::vector<OptionInfo> sweep_file_options();
 
 /// The hash of a resolved config, alike for all versions of the program that do the same with it. Where data and
 /// ledgers lie is no part of it: a cell is the same in another folder.
