@@ -25,6 +25,9 @@ constexpr bool kHasNetwork = true;
 constexpr bool kHasNetwork = false;
 #endif
 
+/// Reads the rest of the command line and does nothing.
+constexpr std::string_view kParseOnly = "--parse-only";
+
 std::string version_text() {
   const BuildInfo info = build_info();
   const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
@@ -54,6 +57,7 @@ int run_app(int argc, char** argv) {
   app.set_version_flag("--version", version_text, "Print the version, the features built in and the SIMD target");
   app.add_flag_callback(
       "-v,--verbose", [] { log_to_stderr(/*verbose=*/true); }, "Print debug messages too");
+  app.add_flag(std::string(kParseOnly))->group("");  // hidden: the first word, for tests of what docs say
   app.footer("Example:\n  feroma init study && feroma run study.toml");
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
@@ -81,6 +85,9 @@ int run_app(int argc, char** argv) {
   log_to_stderr(/*verbose=*/false);
   try {
     const std::vector<const char*> words = words_of(argc, argv);
+    if (words.size() > 1 && words[1] == kParseOnly) {
+      app.parse_complete_callback([] { throw CLI::Success(); });  // runs before what the command would do
+    }
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help and --version

@@ -35,6 +35,20 @@ std::vector<std::string> subcommands(const std::string& help) {
   return names;
 }
 
+/// What an example says is a command line that the program takes; files need not be there.
+void expect_taken(const std::string& example) {
+  std::istringstream lines(example);
+  for (std::string line; std::getline(lines, line);) {
+    for (const std::string& command : commands_of(trimmed(line))) {
+      if (command.starts_with("feroma ")) {
+        const Result result = feroma_cli("--parse-only " + command.substr(command.find(' ')), Stream::err);
+        EXPECT_TRUE(result.exit_code == 0 || contains(result.output, "does not exist: ")) << command << "\n"
+                                                                                          << result.output;
+      }
+    }
+  }
+}
+
 /// Every command's help, from `path` downwards.
 void expect_examples(const std::string& path) {
   const Result help = feroma_cli(path + " --help");
@@ -44,6 +58,7 @@ void expect_examples(const std::string& path) {
   EXPECT_TRUE(example != std::string::npos && contains(help.output.substr(example), "feroma" + path))
       << "feroma" << path << " --help has no example of its own:\n"
       << help.output;
+  expect_taken(help.output.substr(std::min(example, help.output.size())));
   for (const std::string& name : subcommands(help.output)) {
     expect_examples(path + " " + name);
   }
