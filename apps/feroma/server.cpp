@@ -70,7 +70,9 @@ void print_round(const RoundRecord& round, int rounds) {
   const bool told = std::isfinite(round.accuracy_before) && std::isfinite(round.accuracy_after);
   fmt::print("round {}/{}: {} clients, {} dropped, {}{:.1f} s\n", round.round, rounds, round.clients.size(),
              round.dropped.size(),
-             told ? fmt::format("accuracy {:.2f} -> {:.2f}, ", round.accuracy_before, round.accuracy_after) : "",
+             told ? fmt::format("accuracy {:.2f} as served, {:.2f} after training, ", round.accuracy_before,
+                                round.accuracy_after)
+                  : "",
              round.seconds);
   std::fflush(stdout);
 }

@@ -47,6 +47,7 @@ Json point_json(const Sight& sight, const RoundPoint& point) {
           {"loss", if_told(r.loss)},
           {"accuracy_before", if_told(r.accuracy_before)},
           {"accuracy_after", if_told(r.accuracy_after)},
+          {"test_accuracy", number_or_null(r.test_accuracy)},
           // Nobody validates on a server.
           {"validation_accuracy", sight.federation ? Json(nullptr) : number(r.validation_accuracy)},
           {"global_share", number_or_null(r.global_share)},
@@ -97,13 +98,19 @@ Json epsilon_json(const Sight& sight, const AlgorithmState& run) {
   return known == 0 ? Json(nullptr) : Json{{"known", known}, {"most", most}, {"bins", bins}};
 }
 
+/// What a round counts for: its test accuracy, and only where no round has one how accurate clients were with what they
+/// were given.
+std::pair<bool, double> headline_of(const RoundPoint& point) {
+  return {point.record.test_accuracy.has_value(), point.record.test_accuracy.value_or(point.record.accuracy_before)};
+}
+
 Json algorithm_json(const Sight& sight, const AlgorithmState& run) {
   const RoundPoint* best = nullptr;
+  const RoundPoint* tested = nullptr;
   for (const RoundPoint& point : run.rounds) {
-    if (std::isfinite(point.record.accuracy_after) &&
-        (best == nullptr || point.record.accuracy_after > best->record.accuracy_after)) {
-      best = &point;
-    }
+    tested = point.record.test_accuracy ? &point : tested;
+    const bool known = headline_of(point).first || std::isfinite(headline_of(point).second);
+    best = known && (best == nullptr || headline_of(point) > headline_of(*best)) ? &point : best;
   }
   std::map<std::string, std::size_t> strategies;
   std::size_t alarms = 0;
@@ -120,6 +127,7 @@ Json algorithm_json(const Sight& sight, const AlgorithmState& run) {
           {"seconds", run.seconds},
           {"seconds_per_round", run.recent},
           {"last", run.rounds.empty() ? Json(nullptr) : point_json(sight, run.rounds.back())},
+          {"tested", tested == nullptr ? Json(nullptr) : point_json(sight, *tested)},
           {"best", best == nullptr || !tells_accuracy(sight) ? Json(nullptr) : point_json(sight, *best)},
           {"clients", run.clients.size()},
           {"more_clients", run.has_more_clients},

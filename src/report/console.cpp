@@ -22,4 +22,12 @@ std::string results_table(std::span<const ResultRecord> results) {
   return detail::text_grid(rows, /*left=*/1, /*colour=*/false);
 }
 
+std::string results_notes(std::span<const ResultRecord> results) {
+  std::string notes;
+  for (const std::string& line : detail::explanations_of(detail::result_columns(results))) {
+    notes += line + "\n";
+  }
+  return notes;
+}
+
 }  // namespace feroma

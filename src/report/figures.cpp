@@ -128,17 +128,16 @@ RunData joined_run(std::vector<RunData> runs) {
   return joined;
 }
 
-/// The mean accuracy of every algorithm after training, round by round.
-detail::Plot accuracy_plot(const RunData& run) {
-  const detail::CurveData data = detail::curves_of(run.algorithms);
+/// Every algorithm's headline, round by round.
+detail::Plot accuracy_plot(const detail::CurveData& data) {
   const int every = data.last - data.first < 25 ? 1 : (data.last - data.first) / 20;
-  detail::Plot plot{"Accuracy over rounds", "round", "accuracy after training %", {}, {}};
+  detail::Plot plot{"Accuracy over rounds", "round", detail::headline_name(data) + " %", {}, {}};
   for (int round = data.first; round <= data.last; ++round) {
     plot.places.push_back((round - data.first) % every == 0 ? fmt::format("{}", round) : "");
   }
   for (const detail::Curve& curve : data.curves) {
-    detail::Plot::Series series{curve.label, {}, detail::Plot::Look::ours, plot.series.size()};
-    for (const std::optional<double>& value : curve.after) {
+    detail::Plot::Series series{curve.title(), {}, detail::Plot::Look::ours, plot.series.size(), curve.tested()};
+    for (const std::optional<double>& value : curve.headline()) {
       series.values.push_back(value ? std::optional(MeanDeviation{*value, std::nullopt, 1}) : std::nullopt);
     }
     plot.series.push_back(std::move(series));
@@ -147,6 +146,11 @@ detail::Plot accuracy_plot(const RunData& run) {
     plot.drifts.push_back(round - data.first - 0.5);  // data change between two rounds
   }
   return plot;
+}
+
+bool was_tested(const AlgorithmRun& algorithm) {
+  return std::any_of(algorithm.rounds.begin(), algorithm.rounds.end(),
+                     [](const RoundRecord& round) { return round.test_accuracy.has_value(); });
 }
 
 /// Who took from whom, by round and by client.
@@ -203,20 +207,23 @@ std::vector<Figure> study_figures(const Study& study, const std::vector<Publishe
 std::vector<Figure> run_figures(const RunData& run) {
   std::vector<Figure> figures;
   if (run.algorithms.size() > 1) {
-    const detail::Plot plot = accuracy_plot(run);
+    const detail::CurveData data = detail::curves_of(run.algorithms);
+    const detail::Plot plot = accuracy_plot(data);
     add(figures, fmt::format("{} accuracy", run.name), plot.title,
-        std::string("Mean over clients after training on their own data.") +
-            (plot.drifts.empty() ? "" : " Dotted uprights mark where data changed."),
+        detail::headline_sentences(data) + (plot.drifts.empty() ? "" : " Dotted uprights mark where data changed."),
         detail::plot_svg(plot));
   }
   for (std::size_t i = 0; i < run.algorithms.size(); ++i) {
     const AlgorithmRun& algorithm = run.algorithms[i];
     const detail::ShownPart clients = detail::drawn_clients(algorithm);
     add(figures, fmt::format("{} accuracy {}", run.name, algorithm.label), "Accuracy of " + algorithm.label,
-        fmt::format("Faint: {} after training on its own data; dotted: mean of what clients receive; solid: mean after "
-                    "training. Dotted uprights mark where data changed.{}",
-                    clients.whole() ? "each client" : "a client",
-                    clients.sentence("clients, evenly; means are over all")),
+        fmt::format(
+            "Faint: {} after training on its own data; dotted: accuracy as served, the mean over training clients "
+            "of what each receives; dashed: their mean after training{}. Dotted uprights mark where data "
+            "changed.{}",
+            clients.whole() ? "each client" : "a client",
+            was_tested(algorithm) ? "; solid: test accuracy, over test clients served the method's own way" : "",
+            clients.sentence("clients, evenly; means are over all")),
         detail::trajectory_svg(algorithm, i));
   }
   for (const AlgorithmRun& algorithm : run.algorithms) {

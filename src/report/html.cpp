@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
@@ -54,7 +55,9 @@ std::string curve_table(const detail::CurveData& data) {
       "<details><summary>Show the numbers</summary><div class=\"scroll\"><table><thead><tr>"
       "<th scope=\"col\">round</th>";
   for (const detail::Curve& curve : data.curves) {
-    html += fmt::format("<th scope=\"col\">{} before</th><th scope=\"col\">after</th>", escape_html(curve.label));
+    html += fmt::format(
+        "<th scope=\"col\">{}: test</th><th scope=\"col\">as served</th><th scope=\"col\">after training</th>",
+        escape_html(curve.label));
   }
   html += "</tr></thead><tbody>";
   const auto cell = [](const std::optional<double>& value) {
@@ -64,30 +67,33 @@ std::string curve_table(const detail::CurveData& data) {
     html += fmt::format("<tr><th scope=\"row\">{}</th>", round);
     for (const detail::Curve& curve : data.curves) {
       const auto place = static_cast<std::size_t>(round - data.first);
-      html += cell(curve.before[place]) + cell(curve.after[place]);
+      html += cell(curve.test[place]) + cell(curve.before[place]) + cell(curve.after[place]);
     }
     html += "</tr>";
   }
   return html + "</tbody></table></div></details>";
 }
 
+std::string capitalised(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
 std::string accuracy_section(const detail::CurveData& data) {
   if (data.curves.empty()) {
     return "";
   }
-  std::string html =
-      "<section><h2>Accuracy over rounds</h2><p class=\"lead\">Mean held-out accuracy of the training clients in "
-      "percent: "
-      "what a client receives (dashed) and what it has after training on its own data (solid).";
-  html += data.drifts.empty() ? "</p>" : " Dotted lines mark where clients' data changed.</p>";
-  html += R"(<div class="keys">)";
+  std::string html = fmt::format(
+      "<section><h2>{} over rounds</h2><p class=\"lead\">In percent. {} The numbers below also have the accuracy after "
+      "local training, on clients' own held-out samples.{}</p><div class=\"keys\">",
+      capitalised(detail::headline_name(data)), detail::headline_sentences(data),
+      data.drifts.empty() ? "" : " Dotted lines mark where clients' data changed.");
   for (std::size_t i = 0; i < data.curves.size(); ++i) {
-    html += fmt::format(
-        R"(<button type="button" aria-pressed="true" data-series="{}"><i class="swatch c{}"></i>{}</button>)", i,
-        i % detail::kColours, escape_html(data.curves[i].label));
+    html += fmt::format(R"(<button type="button" aria-pressed="true" data-series="{}">)"
+                        R"(<svg viewBox="0 0 28 8"><path class="curve c{} {}" d="M1 4H27"/></svg>{}</button>)",
+                        i, i % detail::kColours, detail::dash_class(i), escape_html(data.curves[i].title()));
   }
-  html += R"(<span><svg viewBox="0 0 28 8"><path class="before" d="M1 4H27"/></svg>before training</span>)"
-          R"(<span><svg viewBox="0 0 28 8"><path d="M1 4H27"/></svg>after</span></div>)";
+  html += "</div>";
   html += fmt::format(R"(<div class="scroll">{}</div>)", detail::line_chart_svg(data));
   return html + curve_table(data) + "</section>\n";
 }
@@ -132,6 +138,7 @@ Json curve_json(const detail::CurveData& data) {
   for (std::size_t i = 0; i < data.curves.size(); ++i) {
     series.push_back({{"label", data.curves[i].label},
                       {"color", i % detail::kColours},
+                      {"test", list(data.curves[i].test)},
                       {"before", list(data.curves[i].before)},
                       {"after", list(data.curves[i].after)}});
   }

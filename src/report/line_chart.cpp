@@ -23,11 +23,9 @@ Scale scale_of(const CurveData& data) {
   double low = 100;
   double high = 0;
   for (const Curve& curve : data.curves) {
-    for (const auto* values : {&curve.before, &curve.after}) {
-      for (const std::optional<double>& value : *values) {
-        low = std::min(low, value.value_or(low));
-        high = std::max(high, value.value_or(high));
-      }
+    for (const std::optional<double>& value : curve.headline()) {
+      low = std::min(low, value.value_or(low));
+      high = std::max(high, value.value_or(high));
     }
   }
   return low > high ? Scale{} : scale_for(low, high);
@@ -77,23 +75,29 @@ std::string axes(const CurveData& data, const Frame& frame) {
   return svg;
 }
 
-/// One path; a missing round breaks the line, a lone point becomes a dot.
-std::string curve_svg(const std::vector<std::optional<double>>& values, const CurveData& data, const Frame& frame,
-                      const std::string& classes) {
+/// One path; a missing round breaks the line, unless it merely was not tested. Curves of more algorithms are dashed, so
+/// that what they cover is seen.
+std::string curve_svg(const Curve& curve, const CurveData& data, const Frame& frame, const std::string& classes) {
+  const std::vector<std::optional<double>>& values = curve.headline();
   std::string path;
+  std::string dots;
   bool pen_down = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i]) {
-      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", frame.x(data.first + static_cast<int>(i)),
-                          frame.y(*values[i]));
+      const double x = frame.x(data.first + static_cast<int>(i));
+      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x, frame.y(*values[i]));
+      if (curve.tested()) {
+        dots +=
+            fmt::format(R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3.5"/>)", classes, x, frame.y(*values[i]));
+      }
     }
-    pen_down = values[i].has_value();
+    pen_down = values[i] || (pen_down && curve.tested());
   }
   if (path.empty()) {
     return "";
   }
   // "h0" makes a path of one point visible.
-  return fmt::format(R"(<path class="curve {}" d="{}h0"/>)", classes, path);
+  return fmt::format(R"(<path class="curve {}" d="{}h0"/>)", classes, path) + dots;
 }
 
 std::vector<int> drifts_of(std::span<const AlgorithmRun> algorithms) {
@@ -117,6 +121,48 @@ std::optional<double> finite(double value) { return std::isfinite(value) ? std::
 
 }  // namespace
 
+const char* dash_class(std::size_t series) {
+  static constexpr const char* kDashes[] = {"dash1", "dash2", "dash3"};
+  return series == 0 ? "" : kDashes[(series - 1) % std::size(kDashes)];
+}
+
+bool Curve::tested() const {
+  return std::any_of(test.begin(), test.end(), [](const auto& value) { return value.has_value(); });
+}
+
+namespace {
+
+/// Whether some curves, and whether all of them, are of test accuracy.
+std::pair<bool, bool> tested(const CurveData& data) {
+  const auto is = [](const Curve& curve) { return curve.tested(); };
+  return {std::any_of(data.curves.begin(), data.curves.end(), is),
+          std::all_of(data.curves.begin(), data.curves.end(), is)};
+}
+
+}  // namespace
+
+std::string headline_name(const CurveData& data) {
+  const auto [some, all] = tested(data);
+  return all ? "test accuracy" : some ? "accuracy" : "accuracy as served";
+}
+
+std::string headline_sentences(const CurveData& data) {
+  const auto [some, all] = tested(data);
+  std::string text;
+  if (some) {
+    text =
+        "Test accuracy: the mean over test clients, each served the method's own way with what there is after the "
+        "round; the last point is the accuracy of the results.";
+  }
+  if (!all) {
+    text += fmt::format(
+        "{}Accuracy as served: the mean over training clients of the model that each was given, on its "
+        "own held-out samples, before it trained.",
+        some ? " " : "");
+  }
+  return text;
+}
+
 CurveData curves_of(std::span<const AlgorithmRun> algorithms) {
   CurveData data;
   for (const AlgorithmRun& algorithm : algorithms) {
@@ -126,13 +172,14 @@ CurveData curves_of(std::span<const AlgorithmRun> algorithms) {
   }
   const auto rounds = static_cast<std::size_t>(data.last - data.first + 1);
   for (const AlgorithmRun& algorithm : algorithms) {
-    Curve curve{algorithm.label, std::vector<std::optional<double>>(rounds),
+    Curve curve{algorithm.label, std::vector<std::optional<double>>(rounds), std::vector<std::optional<double>>(rounds),
                 std::vector<std::optional<double>>(rounds)};
     for (const RoundRecord& round : algorithm.rounds) {
       if (round.round >= data.first) {
         const auto place = static_cast<std::size_t>(round.round - data.first);
         curve.before[place] = finite(round.accuracy_before);
         curve.after[place] = finite(round.accuracy_after);
+        curve.test[place] = round.test_accuracy;
       }
     }
     data.curves.push_back(std::move(curve));
@@ -144,14 +191,12 @@ CurveData curves_of(std::span<const AlgorithmRun> algorithms) {
 std::string line_chart_svg(const CurveData& data) {
   const Frame frame(data);
   std::string svg =
-      fmt::format(R"(<svg class="chart" id="curves" viewBox="0 0 {} {}" role="img" aria-label="Accuracy per round")"
+      fmt::format(R"(<svg class="chart" id="curves" viewBox="0 0 {} {}" role="img" aria-label="{} per round")"
                   R"( data-left="{}" data-right="{}">)",
-                  kWidth, kHeight, kLeft, kRight);
+                  kWidth, kHeight, headline_name(data), kLeft, kRight);
   svg += axes(data, frame);
   for (std::size_t i = 0; i < data.curves.size(); ++i) {
-    const std::string classes = fmt::format("s{} c{}", i, i % kColours);
-    svg += curve_svg(data.curves[i].before, data, frame, classes + " before");
-    svg += curve_svg(data.curves[i].after, data, frame, classes);
+    svg += curve_svg(data.curves[i], data, frame, fmt::format("s{} c{} {}", i, i % kColours, dash_class(i)));
   }
   svg += fmt::format(R"(<line class="cursor" x1="0" x2="0" y1="{}" y2="{}"/>)", kTop, kBottom);
   svg += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="none" pointer-events="all"/></svg>)", kLeft,

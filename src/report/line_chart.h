@@ -17,6 +17,14 @@ struct Curve {
   std::string label;
   std::vector<std::optional<double>> before;
   std::vector<std::optional<double>> after;
+  std::vector<std::optional<double>> test = {};
+
+  /// Whether any round was tested.
+  [[nodiscard]] bool tested() const;
+  /// What stands for the algorithm: test accuracy or, where no round has one, the accuracy as served.
+  [[nodiscard]] const std::vector<std::optional<double>>& headline() const { return tested() ? test : before; }
+  /// The label, with what the headline is where that is not test accuracy.
+  [[nodiscard]] std::string title() const { return tested() ? label : label + " (as served)"; }
 };
 
 /// The curves of a run over the same rounds, and the rounds whose data changed.
@@ -27,8 +35,15 @@ struct CurveData {
   std::vector<int> drifts;
 };
 
+/// The class that tells a curve from those it may cover: the first is solid, others leave gaps.
+[[nodiscard]] const char* dash_class(std::size_t series);
+
 [[nodiscard]] CurveData curves_of(std::span<const AlgorithmRun> algorithms);
-/// The chart: before local training dashed, after it solid, drifts as dotted lines.
+/// How people know a headline: "test accuracy", "accuracy as served", or both words where curves differ.
+[[nodiscard]] std::string headline_name(const CurveData& data);
+/// What the headlines are, in sentences.
+[[nodiscard]] std::string headline_sentences(const CurveData& data);
+/// The chart: every algorithm's headline, drifts as dotted lines.
 [[nodiscard]] std::string line_chart_svg(const CurveData& data);
 
 }  // namespace feroma::detail

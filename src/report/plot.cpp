@@ -51,7 +51,7 @@ std::string series_svg(const Plot::Series& series, const PlotArea& area, double 
                            series.look == Plot::Look::published ? "ring" : "dot", colour, x, y,
                            escape_html(series.label), spread_text(value->mean, value->deviation, 2));
     }
-    pen_down = value.has_value();
+    pen_down = value || (pen_down && series.joined);
   }
   return path.empty()
              ? ""

@@ -17,6 +17,7 @@ struct Plot {
     std::vector<std::optional<MeanDeviation>> values;  ///< one per place
     Look look = Look::ours;
     std::size_t colour = 0;
+    bool joined = false;  ///< over places without a value
   };
   std::string title;
   std::string x_title;

@@ -16,9 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Summaries of earlier versions do not have these.
-constexpr std::array<std::string_view, 6> kAddedLater{"not_applicable",       "dp_guarantee",  "test_forward_passes",
-                                                      "test_backward_passes", "test_bytes_up", "test_bytes_down"};
+/// Records of earlier versions do not have these.
+constexpr std::array<std::string_view, 7> kAddedLater{"not_applicable",       "dp_guarantee",  "test_forward_passes",
+                                                      "test_backward_passes", "test_bytes_up", "test_bytes_down",
+                                                      "test_accuracy"};
 
 /// One list of fields serves writing and reading, so the two cannot differ.
 template <class Record, class Visit>
@@ -41,6 +42,7 @@ void visit_round(Record& record, Visit&& visit) {
   visit("bytes_up", record.bytes_up);
   visit("bytes_down", record.bytes_down);
   visit("epsilon", record.epsilon);
+  visit("test_accuracy", record.test_accuracy);
 }
 
 Json value_json(const std::string& text) { return text; }

@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "feroma/report/statistics.h"
+
 namespace feroma::detail {
 namespace {
 
@@ -22,7 +24,14 @@ struct ColumnRule {
   const char* format;
   std::function<Value(const ResultRecord&)> get;
   bool in_comparisons_only = false;
+  bool explained = false;  ///< its help is printed below the table
 };
+
+/// Where one model serves everybody it does not matter who is known.
+Value known_of(const ResultRecord& result) {
+  const bool says_nothing = result.accuracy_known && same_but_for_rounding(*result.accuracy_known, result.accuracy);
+  return says_nothing ? std::nullopt : result.accuracy_known;
+}
 
 /// 1 + the number of better values; absent where there is none, or nothing to compare.
 std::optional<std::size_t> rank_of(const ResultColumn& column, std::size_t row) {
@@ -44,16 +53,23 @@ const std::vector<ColumnRule>& rules() {
        [](const ResultRecord& r) -> Value { return r.accuracy_std_clients; }},
       {"worst 10 %", "Mean accuracy of the tenth of the clients that fares worst.", Better::higher, "{:.2f}",
        [](const ResultRecord& r) -> Value { return r.accuracy_worst10; }},
-      {"known", "Accuracy if every test client were told which training client it is.", Better::higher, "{:.2f}",
-       [](const ResultRecord& r) { return r.accuracy_known; }},
-      {"few labels", "Accuracy if a few labelled samples may be used to choose the model.", Better::higher, "{:.2f}",
-       [](const ResultRecord& r) { return r.accuracy_few_label; }},
-      {"nearest", "Accuracy with the model of the single nearest profile.", Better::higher, "{:.2f}",
-       [](const ResultRecord& r) { return r.accuracy_nearest; }},
-      {"best round", "Accuracy with the models of the round that validated best.", Better::higher, "{:.2f}",
-       [](const ResultRecord& r) { return r.accuracy_best_round; }},
-      {"match", "Share of test clients that got a model of the right distribution.", Better::higher, "{:.0f} %",
-       [](const ResultRecord& r) -> Value { return r.match_rate ? Value(100.0 * *r.match_rate) : Value(); }},
+      {"known",
+       "accuracy if test client k had the model of training client k; where data drift, or tests are on others' data, "
+       "that client has trained on something else, and known may lie below accuracy; - where one model serves "
+       "everybody",
+       Better::higher, "{:.2f}", known_of, false, true},
+      {"few labels", "accuracy if a few labelled samples of each class may be used to choose the model", Better::higher,
+       "{:.2f}", [](const ResultRecord& r) { return r.accuracy_few_label; }, false, true},
+      {"nearest", "accuracy with the one model whose client's profile, or data, is nearest to the test client's",
+       Better::higher, "{:.2f}", [](const ResultRecord& r) { return r.accuracy_nearest; }, false, true},
+      {"best round",
+       "accuracy with what there was after the round with the least validation loss, instead of the last round",
+       Better::higher, "{:.2f}", [](const ResultRecord& r) { return r.accuracy_best_round; }, false, true},
+      {"match",
+       "share of test clients whose model came, for its largest part, from data of the test client's own distribution",
+       Better::higher, "{:.0f} %",
+       [](const ResultRecord& r) -> Value { return r.match_rate ? Value(100.0 * *r.match_rate) : Value(); }, false,
+       true},
       {"expectation", "Accuracy with all clusters' predictions, weighted by the clients in them.", Better::higher,
        "{:.2f}", [](const ResultRecord& r) { return r.accuracy_expectation; }, true},
       {"personal", "Accuracy with the mean prediction of all clients' personal models.", Better::higher, "{:.2f}",
@@ -95,6 +111,17 @@ std::optional<double> ResultColumn::best() const {
   return better == Better::higher ? *most : *least;
 }
 
+std::vector<std::string> explanations_of(std::span<const ResultColumn> columns) {
+  std::vector<std::string> lines;
+  for (const ResultColumn& column : columns) {
+    if (column.explained &&
+        std::any_of(column.values.begin(), column.values.end(), [](const Value& value) { return value.has_value(); })) {
+      lines.push_back(fmt::format("{}: {}", column.title, column.help));
+    }
+  }
+  return lines;
+}
+
 std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) {
   std::vector<ResultColumn> columns;
   const bool comparison = results.size() >= kComparison;
@@ -102,7 +129,7 @@ std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) 
     if (rule.in_comparisons_only && !comparison) {
       continue;
     }
-    ResultColumn column{rule.title, rule.help, rule.better, {}, {}};
+    ResultColumn column{rule.title, rule.help, rule.better, {}, {}, rule.explained};
     for (const ResultRecord& result : results) {
       Value value = rule.get(result);
       if (value && !std::isfinite(*value)) {

@@ -19,6 +19,7 @@ struct ResultColumn {
   Better better = Better::neither;
   std::vector<std::optional<double>> values;
   std::vector<std::string> texts;  ///< "-" where there is no value
+  bool explained = false;          ///< the title alone does not say what it is
 
   /// The best value, where several results differ; ties are all best.
   [[nodiscard]] std::optional<double> best() const;
@@ -26,5 +27,7 @@ struct ResultColumn {
 
 /// Every column but the first (the label), the same for terminal and page.
 [[nodiscard]] std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results);
+/// What stands below the table: a line for each column with values whose title does not say what it is.
+[[nodiscard]] std::vector<std::string> explanations_of(std::span<const ResultColumn> columns);
 
 }  // namespace feroma::detail

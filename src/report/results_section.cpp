@@ -114,7 +114,11 @@ std::string results_html(const RunData& run) {
     }
     html += "</tr>";
   }
-  return html + "</tbody></table></div>" + privacy_html(results) + "</section>\n";
+  html += "</tbody></table></div><ul class=\"notes\">";
+  for (const std::string& line : explanations_of(columns)) {
+    html += fmt::format("<li>{}</li>", escape_html(line));
+  }
+  return html + "</ul>" + privacy_html(results) + "</section>\n";
 }
 
 }  // namespace feroma::detail

@@ -45,7 +45,7 @@ void put_value(std::string& line, const std::optional<double>& value) {
   }
 }
 
-constexpr std::array<detail::CsvColumn<RoundRecord>, 12> kMetrics{{
+constexpr std::array<detail::CsvColumn<RoundRecord>, 13> kMetrics{{
     {"algorithm", [](std::string& line, const RoundRecord& r) { put_value(line, detail::csv_field(r.algorithm)); }},
     {"round", [](std::string& line, const RoundRecord& r) { put_value(line, r.round); }},
     {"loss", [](std::string& line, const RoundRecord& r) { put_value(line, r.loss); }},
@@ -58,6 +58,7 @@ constexpr std::array<detail::CsvColumn<RoundRecord>, 12> kMetrics{{
     {"bytes_up", [](std::string& line, const RoundRecord& r) { put_value(line, r.bytes_up); }},
     {"bytes_down", [](std::string& line, const RoundRecord& r) { put_value(line, r.bytes_down); }},
     {"epsilon", [](std::string& line, const RoundRecord& r) { put_value(line, r.epsilon); }},
+    {"test_accuracy", [](std::string& line, const RoundRecord& r) { put_value(line, r.test_accuracy); }},
 }};
 
 constexpr std::array<detail::CsvColumn<ClientRow>, 9> kClients{{

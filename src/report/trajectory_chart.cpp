@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <span>
 #include <utility>
@@ -53,11 +54,11 @@ std::vector<Line> client_lines(const AlgorithmRun& algorithm) {
   return chosen;
 }
 
-std::string path_of(const Line& line, const PlotArea& area, int last) {
+std::string path_of(const Line& line, const PlotArea& area, int last, bool joined_always = false) {
   std::string path;
   for (std::size_t i = 0; i < line.size(); ++i) {
     // A client that was away for a round leaves a gap.
-    const bool joined = i > 0 && line[i].round == line[i - 1].round + 1;
+    const bool joined = i > 0 && (joined_always || line[i].round == line[i - 1].round + 1);
     path += fmt::format("{}{:.1f} {:.1f}", joined ? "L" : "M", area.x(line[i].round - 1, last), area.y(line[i].value));
   }
   return path;
@@ -103,9 +104,11 @@ std::string trajectory_svg(const AlgorithmRun& algorithm, std::size_t colour) {
   }
   Line before;
   Line after;
+  Line test;
   for (const RoundRecord& round : algorithm.rounds) {
+    const double tested = round.test_accuracy.value_or(std::numeric_limits<double>::quiet_NaN());
     for (const auto& [line, value] :
-         {std::pair<Line*, double>{&before, round.accuracy_before}, {&after, round.accuracy_after}}) {
+         {std::pair<Line*, double>{&before, round.accuracy_before}, {&after, round.accuracy_after}, {&test, tested}}) {
       if (std::isfinite(value)) {
         line->push_back({round.round, value});
         widen(value);
@@ -122,9 +125,12 @@ std::string trajectory_svg(const AlgorithmRun& algorithm, std::size_t colour) {
   for (const Line& line : clients) {
     svg += fmt::format(R"(<path class="client c{}" d="{}"/>)", c, path_of(line, area, data.last));
   }
-  for (const auto& [line, classes] : {std::pair<const Line*, const char*>{&before, "before "}, {&after, ""}}) {
+  for (const auto& [line, classes] :
+       {std::pair<const Line*, const char*>{&before, "before "}, {&after, "after "}, {&test, ""}}) {
     if (!line->empty()) {
-      svg += fmt::format(R"(<path class="curve {}c{}" d="{}h0"/>)", classes, c, path_of(*line, area, data.last));
+      // Between tests there are rounds without one.
+      svg += fmt::format(R"(<path class="curve {}c{}" d="{}h0"/>)", classes, c,
+                         path_of(*line, area, data.last, /*joined_always=*/line == &test));
     }
   }
   return svg + "</svg>";

@@ -63,7 +63,8 @@ TEST_F(Answers, ARunSaysHowFarItIsAndWhatItsAlgorithmsDid) {
   EXPECT_EQ(answer["server"], nullptr);
   const json& run = answer["algorithms"][0];
   EXPECT_EQ(run["rounds"], 4);
-  EXPECT_EQ(run["best"]["accuracy_after"], 45);
+  EXPECT_EQ(run["best"]["accuracy_before"], 40) << "by accuracy as served, as there is no other";
+  EXPECT_EQ(run["tested"], nullptr);
   EXPECT_EQ(run["clients"], 5);
   EXPECT_EQ(run["drops"], 1);
   EXPECT_EQ(run["alarms"], 0);  // client 1 was quiet again in round 4
@@ -75,6 +76,32 @@ TEST_F(Answers, ARunSaysHowFarItIsAndWhatItsAlgorithmsDid) {
   EXPECT_EQ(run["result"], nullptr);
   // 0.40 to 0.44 of a budget of 2: a fifth.
   EXPECT_EQ(run["epsilon"]["bins"], json({0, 0, 5, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST_F(Answers, TheBestRoundIsTheBestOnTestClientsWhereRoundsWereTested) {
+  RoundRecord record;
+  record.algorithm = "fedavg";
+  {
+    RunWriter writer(folder_.path(), RunWriter::Mode::create);
+    write_file_atomically(folder_ / "manifest.json", std::string_view("{}"));
+    writer.run_started({{"privacy.mode", {std::string("off"), ""}}});
+    const std::vector<std::optional<double>> tests{std::nullopt, 31.0, 30.0, std::nullopt};
+    for (record.round = 1; record.round <= 4; ++record.round) {
+      record.accuracy_before = 90.0 + record.round;
+      record.test_accuracy = tests[static_cast<std::size_t>(record.round - 1)];
+      writer.round_finished(record);
+    }
+    static_cast<void>(writer.flush_and_sizes());
+  }
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
+  const json run = this->run()["algorithms"][0];
+  EXPECT_EQ(run["best"]["round"], 2);
+  EXPECT_EQ(run["tested"]["round"], 3);
+  EXPECT_EQ(run["tested"]["test_accuracy"], 30);
+  EXPECT_EQ(run["last"]["test_accuracy"], nullptr);
+  const json history = json::parse(watch_->see([](const Sight& s) { return history_answer(s, {}); }));
+  EXPECT_EQ(history["columns"]["test_accuracy"], json::parse("[null,31.0,30.0,null]"));
 }
 
 TEST_F(Answers, AFinishedRunHasItsResults) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -20,6 +21,26 @@ TEST(ResultsTable, AlignsNumbersAndWritesADashWhereThereIsNone) {
             "algorithm    accuracy  ± clients  worst 10 %  known  few labels  nearest  best round  match  seconds\n"
             "feroma-auto     84.13       3.10       75.88  85.13       84.88    83.63       84.63   95 %     21.5\n"
             "fedavg           7.00       3.10        0.00   8.00           -        -        7.00      -     21.5\n");
+}
+
+// One model for everybody: that a client is known changes nothing.
+TEST(ResultsTable, KnownIsShownWhereItSaysSomething) {
+  std::vector<ResultRecord> results{sample_result("fedavg", 70)};
+  results[0].accuracy_known = 70.00000000000001;
+  EXPECT_NE(results_table(results).find("fedavg        70.00       3.10       61.75      -"), std::string::npos)
+      << results_table(results);
+  EXPECT_EQ(results_notes(results).find("known: "), std::string::npos);
+  results[0].accuracy_known = 31.9;
+  EXPECT_NE(results_notes(results).find("known: "), std::string::npos);
+}
+
+TEST(ResultsTable, ALineSaysWhatAColumnIsThatHasValues) {
+  EXPECT_EQ(results_notes({}), "");
+  const std::string notes = results_notes(std::vector{sample_result("fedavg", 70), sample_result("feroma-auto", 80)});
+  for (const char* term : {"known: ", "few labels: ", "nearest: ", "best round: ", "match: "}) {
+    EXPECT_NE(notes.find(term), std::string::npos) << term;
+  }
+  EXPECT_EQ(std::count(notes.begin(), notes.end(), '\n'), 5);
 }
 
 TEST(ResultsTable, NamesTheMetricOfMultiLabelData) {

@@ -75,7 +75,7 @@ TEST(Trajectories, DrawEachClientBehindTheMeanAndMarkDrifts) {
   test::write_sample_run(folder / "run", {});
   const std::string svg = detail::trajectory_svg(load_run(folder / "run").algorithms[0], 1);
   EXPECT_EQ(count(svg, "<path class=\"client c1\""), 10U);
-  EXPECT_EQ(count(svg, "<path class=\"curve c1\""), 1U);
+  EXPECT_EQ(count(svg, "<path class=\"curve after c1\""), 1U);
   EXPECT_EQ(count(svg, "<path class=\"curve before c1\""), 1U);
   EXPECT_EQ(count(svg, "class=\"drift\""), 3U);  // before rounds 3, 5 and 7
   EXPECT_TRUE(holds(svg, ">accuracy %<"));
@@ -274,6 +274,22 @@ TEST(RunFigures, MarkWhereDataChangedBehindAllAlgorithmsToo) {
   const Figure still = run_figures(load_run(folder / "still")).front();
   EXPECT_EQ(count(still.svg, "class=\"drift\""), 0U);
   EXPECT_FALSE(holds(still.caption, "Dotted"));
+}
+
+TEST(RunFigures, AreOfTestAccuracyWhereItIsKnown) {
+  const TempFolder folder;
+  testing::write_sample_run(folder / "old", {});
+  testing::write_sample_run(folder / "new", {.test_every = 2});
+  const Figure old = run_figures(load_run(folder / "old")).front();
+  EXPECT_TRUE(holds(old.svg, "accuracy as served %"));
+  EXPECT_TRUE(holds(old.svg, "fedavg (as served)"));
+  const RunData run = load_run(folder / "new");
+  const Figure tested = run_figures(run).front();
+  EXPECT_TRUE(holds(tested.svg, "test accuracy %"));
+  EXPECT_TRUE(holds(tested.caption, "Test accuracy: the mean over test clients"));
+  EXPECT_EQ(count(tested.svg, "<circle"), 8U) << "four rounds of each";
+  EXPECT_TRUE(holds(caption_of(run, "new-accuracy-fedavg"), "solid: test accuracy"));
+  EXPECT_FALSE(holds(caption_of(load_run(folder / "old"), "old-accuracy-fedavg"), "solid"));
 }
 
 TEST(RunFigures, SayWhyMixingAmongVeryManyIsNotDrawn) {

@@ -42,11 +42,45 @@ TEST(HtmlReport, ShowsTableCurvesStrategiesAndMixing) {
   EXPECT_TRUE(holds(page, "<title>demo · Feroma report</title>"));
   EXPECT_TRUE(holds(page, "<li>clients <b>10</b></li>"));
   EXPECT_TRUE(holds(page, "<td class=\"best\"><b>84.00</b></td>"));
-  EXPECT_EQ(count(page, "<path class=\"curve "), 4U);  // two algorithms, before and after
-  EXPECT_EQ(count(page, "<path class=\"curve s0 c0 before\""), 1U);
+  EXPECT_EQ(count(page, "<path class=\"curve s"), 2U);            // two algorithms
   EXPECT_EQ(count(page, "aria-label=\"Strategy shares of"), 1U);  // only feroma has shares
   EXPECT_EQ(count(page, "<figure data-mixing="), 1U);
   EXPECT_EQ(count(page, "{{"), 0U);
+}
+
+TEST(HtmlReport, TheCurveIsTestAccuracyAndEndsWithTheTable) {
+  const std::string page = page_of({.test_every = 3});
+  EXPECT_TRUE(holds(page, "<h2>Test accuracy over rounds</h2>"));
+  EXPECT_TRUE(holds(page, "aria-label=\"test accuracy per round\""));
+  EXPECT_FALSE(holds(page, "(as served)"));
+  const auto series = data_of(page)["accuracy"]["series"][0];
+  EXPECT_EQ(series["test"][7], 84.0) << "as in the table";
+  EXPECT_TRUE(series["test"][0].is_null());
+  EXPECT_TRUE(holds(page, "<td class=\"best\"><b>84.00</b></td>"));
+  // One line over the rounds without a test, with a dot on each of three that have one.
+  EXPECT_EQ(count(page, "<circle class=\"dot s0"), 3U);
+  const std::size_t begin = page.find("<path class=\"curve s0");
+  EXPECT_EQ(count(page.substr(begin, page.find("/>", begin) - begin), "M"), 1U);
+}
+
+TEST(HtmlReport, WithoutTestsTheCurveIsAccuracyAsServedAndSaysSo) {
+  const std::string page = page_of({});
+  EXPECT_TRUE(holds(page, "<h2>Accuracy as served over rounds</h2>"));
+  EXPECT_TRUE(holds(page, "</svg>fedavg (as served)</button>"));
+  EXPECT_TRUE(holds(page, "before it trained"));
+}
+
+TEST(HtmlReport, ACurveThatAnotherCoversIsSeen) {
+  const std::string page = page_of({});
+  EXPECT_EQ(count(page, "<path class=\"curve s0 c0 \""), 1U) << "solid";
+  EXPECT_EQ(count(page, "<path class=\"curve s1 c1 dash1\""), 1U) << "with gaps";
+}
+
+TEST(HtmlReport, WhatTitlesDoNotSayStandsBelowTheTable) {
+  const std::string page = page_of({});
+  for (const char* term : {"known: ", "nearest: ", "best round: ", "match: "}) {
+    EXPECT_EQ(count(page, std::string("<li>") + term), 1U) << term;
+  }
 }
 
 TEST(HtmlReport, LoadsNothingFromElsewhere) {
@@ -183,6 +217,8 @@ TEST(LineChart, AMissingRoundBreaksTheCurve) {
   const std::string svg = detail::line_chart_svg(data);
   EXPECT_EQ(count(svg, "<path"), 1U);
   EXPECT_TRUE(holds(svg, "d=\"M44.0 300.0M984.0 12.0h0\""));
+  data.curves[0].test = data.curves[0].before;
+  EXPECT_TRUE(holds(detail::line_chart_svg(data), "d=\"M44.0 300.0L984.0 12.0h0\"")) << "not tested, not missing";
 }
 
 TEST(LineChart, WithoutNumbersIsStillAChart) { EXPECT_TRUE(holds(detail::line_chart_svg({}), "</svg>")); }

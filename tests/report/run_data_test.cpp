@@ -63,6 +63,20 @@ TEST(RunData, TellsWhatTheFilesHold) {
   EXPECT_EQ(run.summary->results.size(), 2U);
 }
 
+TEST(RunData, RoundsOfEarlierVersionsHaveNoTestAccuracy) {
+  const TempFolder folder;
+  testing::write_sample_run(folder.path(), {.rounds = 4, .test_every = 2});
+  EXPECT_EQ(load_run(folder.path()).algorithms[1].rounds[3].test_accuracy, 75);
+  EXPECT_FALSE(load_run(folder.path()).algorithms[1].rounds[2].test_accuracy);
+  std::string text = read_text(folder / "events.jsonl");
+  for (std::size_t at = text.find(",\"test_accuracy\""); at != std::string::npos;
+       at = text.find(",\"test_accuracy\"")) {
+    text.erase(at, text.find('}', at) - at);
+  }
+  write_file_atomically(folder / "events.jsonl", text);
+  EXPECT_FALSE(load_run(folder.path()).algorithms[1].rounds[3].test_accuracy);
+}
+
 TEST(RunData, EventsOfANewerSchemaAreRefusedAndThoseWithoutAreOlder) {
   EXPECT_TRUE(
       holds(refusal("events.jsonl", "\"schema\":1", "\"schema\":7"), "events.jsonl:1: schema 7 is newer than 1"));

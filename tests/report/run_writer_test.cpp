@@ -36,6 +36,7 @@ RoundRecord mapped_round() {
   record.bytes_up = 1000;
   record.bytes_down = 2000;
   record.epsilon = 0.1;
+  record.test_accuracy = 62.75;
   record.clients = {{3, 2, 1600, 0.3, 70.0, 80.0, "clustered"}, {7, 1, 10, 1e-7, 0.0, 100.0, ""}};
   return record;
 }
@@ -60,9 +61,9 @@ TEST(RunWriter, CsvFilesHaveTheContractsColumnsAndShortestNumbers) {
   (void)writer.flush_and_sizes();
   EXPECT_EQ(read_text(folder / "metrics.csv"),
             "algorithm,round,loss,accuracy_before,accuracy_after,global_share,clustered_share,personal_share,seconds,"
-            "bytes_up,bytes_down,epsilon\n"
-            "feroma-auto,6,0.25,71.5,80.1,0,0.75,0.25,1.5,1000,2000,0.1\n"
-            "fedavg,1,0,0,0,,,,0,0,0,\n");
+            "bytes_up,bytes_down,epsilon,test_accuracy\n"
+            "feroma-auto,6,0.25,71.5,80.1,0,0.75,0.25,1.5,1000,2000,0.1,62.75\n"
+            "fedavg,1,0,0,0,,,,0,0,0,,\n");
   EXPECT_EQ(read_text(folder / "clients.csv"),
             "algorithm,round,client,distribution,num_examples,loss,accuracy_before,accuracy_after,strategy\n"
             "feroma-auto,6,3,2,1600,0.3,70,80,clustered\n"
@@ -126,7 +127,7 @@ TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
       R"({"event":"round_finished","algorithm":"feroma-auto","round":6,"loss":0.25,"accuracy_before":71.5,)"
       R"("accuracy_after":80.1,"validation_loss":0.0,"validation_accuracy":0.0,"global_share":0.0,)"
       R"("clustered_share":0.75,"personal_share":0.25,"mixing_auc":null,"contraction":0.5,)"
-      R"("column_sum_min":null,"column_sum_max":null,"seconds":1.5,"bytes_up":1000,"bytes_down":2000,"epsilon":0.1})");
+      R"("column_sum_min":null,"column_sum_max":null,"seconds":1.5,"bytes_up":1000,"bytes_down":2000,"epsilon":0.1,"test_accuracy":62.75})");
   EXPECT_EQ(events[2].dump(),
             R"({"event":"mixing","algorithm":"feroma-auto","round":6,"receivers":[3,7],"sources":[7],)"
             R"("file":"mixing/feroma-auto-6.npy"})");

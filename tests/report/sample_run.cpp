@@ -39,6 +39,9 @@ RoundRecord sample_round(const SampleRun& sample, const std::string& label, int 
   record.round = round;
   record.accuracy_before = top * (1 - 0.75 * std::exp(-round / 4.0)) - (round % 2 == 1 ? 4.0 : 0.0) + rng.uniform();
   record.accuracy_after = std::min(99.0, record.accuracy_before + 5 + 8 * std::exp(-round / 6.0) + rng.uniform());
+  if (sample.test_every > 0 && (round % sample.test_every == 0 || round == sample.rounds)) {
+    record.test_accuracy = round == sample.rounds ? top : record.accuracy_before - 3;
+  }
   record.loss = 2.0 * std::exp(-round / 5.0);
   record.validation_loss = record.loss + 0.1;
   record.validation_accuracy = record.accuracy_after - 1;

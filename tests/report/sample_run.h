@@ -16,6 +16,7 @@ struct SampleRun {
   int distributions = 4;
   int warm_up = 3;                                               ///< rounds without mixing
   std::vector<std::string> algorithms{"feroma-auto", "fedavg"};  ///< names that start with "feroma" or "cluster" mix
+  int test_every = 0;                                            ///< rounds; 0: of a version without tests of rounds
 };
 
 /// The distribution of a client in a round: everyone moves on every second round, each at its own pace.

@@ -5,6 +5,7 @@ export interface Point {
   loss: number | null;
   accuracy_before: number | null;
   accuracy_after: number | null;
+  test_accuracy: number | null;
   validation_accuracy: number | null;
   global_share: number | null;
   clustered_share: number | null;
@@ -26,7 +27,8 @@ export interface Algorithm {
   seconds: number;
   seconds_per_round: number;
   last: Point | null;
-  best: Point | null;
+  tested: Point | null; // the last round that was tested
+  best: Point | null; // by test accuracy, else as served
   clients: number;
   more_clients: boolean; // than have rows
   strategies: Record<string, number>;
@@ -46,6 +48,16 @@ export interface Algorithm {
 /** Whether an algorithm had no meaning in this run and was passed over. */
 export function isLeftOut(algorithm: Algorithm): boolean {
   return typeof algorithm.result?.not_applicable === "string";
+}
+
+/** What stands for a round: its test accuracy or, where there is none, how accurate clients were with what they were given. */
+export function headline(point: Point | null | undefined): number | null {
+  return point?.test_accuracy ?? point?.accuracy_before ?? null;
+}
+
+/** What a headline is. */
+export function headlineName(point: Point | null | undefined): string {
+  return typeof point?.test_accuracy === "number" ? "on test clients" : "as served";
 }
 
 export interface Health {

@@ -44,8 +44,9 @@ export function colour(index: number): string {
   const palette = isDark() ? onDark : onLight;
   return palette[index % palette.length] ?? "#888";
 }
+/** The first line is solid; others leave gaps, so that what they cover is seen. */
 export function dash(index: number): (typeof dashes)[number] {
-  return dashes[Math.floor(index / onLight.length) % dashes.length] ?? "solid";
+  return index === 0 ? "solid" : (dashes[1 + ((index - 1) % 2)] ?? "dashed");
 }
 /** Where colours begin again, shapes are shifted by one. */
 export function shape(index: number): (typeof shapes)[number] {

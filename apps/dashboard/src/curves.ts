@@ -3,10 +3,11 @@ import type { History, Run } from "./api";
 import { axis, chart, colour, dash, ink, roundAxis, shape, tooltip } from "./charts";
 import { asTable, fixed, h, none } from "./dom";
 
-type Metric = "accuracy_after" | "accuracy_before" | "validation_accuracy" | "loss";
+type Metric = "test_accuracy" | "accuracy_after" | "accuracy_before" | "validation_accuracy" | "loss";
 const metrics: [Metric, string][] = [
-  ["accuracy_after", "Accuracy after training"],
-  ["accuracy_before", "Accuracy before training"],
+  ["test_accuracy", "Test accuracy"],
+  ["accuracy_before", "Accuracy as served, on own data"],
+  ["accuracy_after", "Accuracy after training, on own data"],
   ["validation_accuracy", "Validation accuracy of the served model"],
   ["loss", "Loss"],
 ];
@@ -43,9 +44,14 @@ export function curves(changed: () => void): {
 } {
   const select = h("select", { id: "metric" }, ...metrics.map(([key, name]) => h("option", { value: key }, name)));
   const spread = h("input", { type: "checkbox", id: "spread", checked: true });
+  const ofClients = h("label", { class: "check" }, spread, "spread of clients");
   const curves = chart("Accuracy over the rounds, one line for each algorithm", "tall");
   const curvesTable = asTable("Accuracy over the rounds as a table");
-  select.addEventListener("change", changed);
+  let chosen = false;
+  select.addEventListener("change", () => {
+    chosen = true;
+    changed();
+  });
   spread.addEventListener("change", changed);
   const element = h(
     "section",
@@ -57,14 +63,20 @@ export function curves(changed: () => void): {
       h("span", { class: "spacer" }),
       h("label", { for: "metric", class: "unseen" }, "What is drawn"),
       select,
-      h("label", { class: "check" }, spread, "spread of clients"),
+      ofClients,
     ),
     curves.element,
     curvesTable.fold,
   );
 
   const draw = (run: Run, selected: string, histories: Map<string, History>) => {
+    if (!chosen) {
+      // Older runs and federations have no test accuracy.
+      const tested = [...histories.values()].some(({ columns }) => columns.test_accuracy?.some((value) => value !== null));
+      select.value = tested || histories.size === 0 ? "test_accuracy" : "accuracy_before";
+    }
     const metric = select.value as Metric;
+    ofClients.hidden = metric !== "accuracy_after";
     const { quiet } = ink();
     const series: Record<string, unknown>[] = [];
     const head = ["round"];
@@ -88,12 +100,12 @@ export function curves(changed: () => void): {
         type: "line",
         data,
         symbol: shape(i),
-        symbolSize: 6,
+        symbolSize: i === 0 ? 9 : 6, // seen below others, as its line is between their dashes
         showSymbol: rounds.length <= 40,
         color: colour(i),
         lineStyle: { width: a.label === selected ? 2.6 : 1.8, type: dash(i) },
         emphasis: { focus: "series" },
-        connectNulls: false,
+        connectNulls: metric === "test_accuracy", // not every round is tested
       });
     });
     curves.draw({

@@ -1,8 +1,8 @@
 // Rounds, accuracy over them, and results.
-import { type Algorithm, type History, type Run, ask, isLeftOut, latest } from "./api";
+import { type Algorithm, type History, type Run, ask, headline, headlineName, isLeftOut, latest } from "./api";
 import { colour, shape } from "./charts";
 import { curves } from "./curves";
-import { duration, h, percent, renew } from "./dom";
+import { duration, h, percent, renew, setText } from "./dom";
 import { resultTable } from "./results";
 import { strategies } from "./strategies";
 import { tiles } from "./tiles";
@@ -10,7 +10,8 @@ import type { View } from "./view";
 
 function progressTable(): { element: HTMLElement; draw: (run: Run) => void } {
   const progress = h("tbody");
-  const head = ["algorithm", "round", "accuracy", "per round"].map((text) => h("th", { scope: "col" }, text));
+  const accuracy = h("th", { scope: "col" });
+  const head = [h("th", { scope: "col" }, "algorithm"), h("th", { scope: "col" }, "round"), accuracy, h("th", { scope: "col" }, "per round")];
   const element = h(
     "section",
     { class: "panel" },
@@ -23,6 +24,8 @@ function progressTable(): { element: HTMLElement; draw: (run: Run) => void } {
   );
 
   const draw = (now: Run) => {
+    const tested = now.algorithms.some((a) => a.tested);
+    setText(accuracy, tested || now.algorithms.length === 0 ? "test accuracy" : "as served");
     renew(
       progress,
       ...now.algorithms.map((a, i) => {
@@ -41,7 +44,7 @@ function progressTable(): { element: HTMLElement; draw: (run: Run) => void } {
                 h("progress", { max: planned || 1, value: a.rounds, "aria-label": `${a.label}: rounds` }),
                 ` ${a.rounds}/${planned}`,
               ),
-          h("td", {}, percent(a.last?.accuracy_after)),
+          h("td", { title: headlineName(a.tested ?? a.last) }, percent(headline(a.tested ?? a.last))),
           h("td", {}, duration(a.seconds_per_round)),
         );
       }),

@@ -2,16 +2,27 @@
 import type { Algorithm, Run } from "./api";
 import { duration, fixed, h, renew } from "./dom";
 
-const results: [string, string][] = [
+const results: [string, string, string?][] = [
   ["accuracy", "accuracy"],
   ["accuracy_std_clients", "± clients"],
   ["accuracy_worst10", "worst 10 %"],
-  ["accuracy_known", "known"],
-  ["accuracy_few_label", "few labels"],
-  ["accuracy_nearest", "nearest"],
-  ["match_rate", "match"],
+  [
+    "accuracy_known",
+    "known",
+    "if test client k had the model of training client k; where data drift, or tests are on others' data, that client has trained on something else",
+  ],
+  ["accuracy_few_label", "few labels", "the model is chosen by a few labelled samples of each class"],
+  ["accuracy_nearest", "nearest", "with the one model whose client's profile, or data, is nearest"],
+  ["match_rate", "match", "test clients whose model came, for its largest part, from data of their own distribution"],
   ["epsilon", "ε"],
 ];
+
+/** Where one model serves everybody it does not matter who is known. */
+function figure(result: NonNullable<Algorithm["result"]>, key: string): number | null {
+  const value = result[key];
+  const sameForAll = key === "accuracy_known" && typeof value === "number" && Math.abs(value - Number(result["accuracy"])) < 1e-9;
+  return typeof value === "number" && !sameForAll ? value : null;
+}
 
 export function resultTable(): { element: HTMLElement; draw: (run: Run) => void } {
   const element = h("section", { class: "panel wide", hidden: true });
@@ -22,7 +33,7 @@ export function resultTable(): { element: HTMLElement; draw: (run: Run) => void 
     if (done.length === 0) {
       return;
     }
-    const shown = results.filter(([key]) => done.some((a) => typeof a.result[key] === "number"));
+    const shown = results.filter(([key]) => done.some((a) => figure(a.result, key) !== null));
     renew(
       element,
       h("h2", {}, `Results on test clients${done.some((a) => a.result["metric"] === "auroc") ? " (AUROC)" : ", percent"}`),
@@ -45,9 +56,9 @@ export function resultTable(): { element: HTMLElement; draw: (run: Run) => void 
                   ? [h("td", { colspan: shown.length + 1, class: "quiet" }, `not applicable: ${a.result["not_applicable"]}`)]
                   : [
                       ...shown.map(([key]) => {
-                        const value = a.result[key];
-                        const number = typeof value === "number" ? (key === "match_rate" ? 100 * value : value) : null;
-                        return h("td", { class: "number" }, fixed(number, key === "epsilon" ? 2 : 1));
+                        const value = figure(a.result, key);
+                        const shownValue = value !== null && key === "match_rate" ? 100 * value : value;
+                        return h("td", { class: "number" }, fixed(shownValue, key === "epsilon" ? 2 : 1));
                       }),
                       h("td", {}, duration(a.result["seconds_total"] as number)),
                     ]),
@@ -56,6 +67,7 @@ export function resultTable(): { element: HTMLElement; draw: (run: Run) => void 
           ),
         ),
       ),
+      ...shown.filter(([, , meaning]) => meaning).map(([, name, meaning]) => h("p", { class: "quiet" }, `${name}: ${meaning}`)),
     );
   };
 

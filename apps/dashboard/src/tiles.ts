@@ -1,5 +1,5 @@
 // The run in a few numbers.
-import { type Run, isLeftOut } from "./api";
+import { type Run, headline, headlineName, isLeftOut } from "./api";
 import { bytes, count, duration, h, none, percent, setText } from "./dom";
 
 function tile(name: string): { element: HTMLElement; set: (value: string, note?: string) => void } {
@@ -53,9 +53,9 @@ export function tiles(): { element: HTMLElement; draw: (run: Run) => void } {
     const ended = { waiting: "", running: "", stopped: "stopped", finished: "done" }[now.state];
     tiles.left.set(ended || duration(left), `${duration(spent)} so far`);
     const best = now.algorithms
-      .filter((a) => a.best?.accuracy_after !== null && a.best !== null)
-      .sort((a, b) => (b.best?.accuracy_after ?? 0) - (a.best?.accuracy_after ?? 0))[0];
-    tiles.accuracy.set(percent(best?.best?.accuracy_after), best ? `${best.label}, round ${best.best?.round}` :
+      .filter((a) => headline(a.best) !== null)
+      .sort((a, b) => Number(b.tested !== null) - Number(a.tested !== null) || (headline(b.best) ?? 0) - (headline(a.best) ?? 0))[0];
+    tiles.accuracy.set(percent(headline(best?.best)), best ? `${headlineName(best.best)}: ${best.label}, round ${best.best?.round}` :
       now.privacy.accuracy_told ? "" : "clients keep it to themselves");
     const seen = Math.max(0, ...now.algorithms.map((a) => a.clients));
     const more = now.algorithms.some((a) => a.more_clients);

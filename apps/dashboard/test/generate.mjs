@@ -82,7 +82,7 @@ export class SampleRun {
     }
     this.event({
       event: "round_finished", algorithm, round, loss: 2 / round, accuracy_before: mean - 4, accuracy_after: mean,
-      validation_loss: 2 / round, validation_accuracy: mean - 1,
+      validation_loss: 2 / round, validation_accuracy: mean - 1, test_accuracy: this.guarded || round % 2 ? null : mean - 2,
       global_share: maps ? 0 : null, clustered_share: maps ? 0.89 : null, personal_share: maps ? 0.11 : null,
       mixing_auc: null, contraction: null, column_sum_min: null, column_sum_max: null, seconds: 1.2 + 0.2 * this.random(),
       bytes_up: 252088 * this.clients, bytes_down: 248024 * this.clients, epsilon: this.guarded ? (4.6 * round) / this.rounds : null,

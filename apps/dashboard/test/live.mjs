@@ -108,8 +108,11 @@ await withBrowser(async (browser, folder) => {
   await page.locator(".state.finished").waitFor();
   await openView(page, "Overview");
   await page.getByRole("row", { name: new RegExp(`fedavg.*${rounds}/${rounds}.* %`) }).first().waitFor();
+  // A federation has no test clients.
+  await page.waitForFunction(() => document.querySelector("#metric").value === "accuracy_before");
+  await page.locator(".tile", { hasText: "Best accuracy" }).getByText(/^as served: fedavg, round \d+$/).waitFor();
   await page.locator(".tile", { hasText: "Refusals" }).getByText(/^0 in rounds, \d+ at the door; \d+ messages refused$/).waitFor();
-  assert.match(server.output(), new RegExp(`round ${rounds}/${rounds}: 2 clients, 0 dropped, accuracy [0-9.]+ -> [0-9.]+, `));
+  assert.match(server.output(), new RegExp(`round ${rounds}/${rounds}: 2 clients, 0 dropped, accuracy [0-9.]+ as served, [0-9.]+ after training, `));
   await Promise.all(clients.map((client) => client.ended));
   await expectClients(page, open);
   await page.getByText("1 to 2 of 2 clients, 0 connected").waitFor();

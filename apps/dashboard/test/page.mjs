@@ -129,6 +129,8 @@ await withBrowser(async (browser, folder) => {
   // Round 9 comes too soon after round 8 to be read out at once, and is read out all the same.
   await page.locator("#live", { hasText: "feroma-auto: round 9 of 20" }).waitFor({ state: "attached", timeout: 15000 });
 
+  await page.waitForFunction(() => document.querySelector("#metric").value === "test_accuracy");
+  await page.locator(".tile", { hasText: "Best accuracy" }).getByText(/^on test clients: feroma-auto, round \d$/).waitFor();
   await expectChoicesKept(page, run, 10);
 
   // Tabs by keyboard.
@@ -317,7 +319,7 @@ await withBrowser(async (browser, folder) => {
   await looker.page.getByRole("row", { name: /feroma-auto.*10\/20/ }).first().waitFor();
   await looker.page.getByText("Accuracy over the rounds as a table").click();
   const accuracies = readFileSync(join(cut, "events.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line))
-    .filter(({ event }) => event === "round_finished").map(({ round, accuracy_after }) => `${round}: ${accuracy_after.toFixed(1)}`);
+    .filter(({ event }) => event === "round_finished").map(({ round, test_accuracy }) => `${round}: ${test_accuracy === null ? "–" : test_accuracy.toFixed(1)}`);
   await eventually("the curves are those of the new run", async () => {
     const rows = await looker.page.locator("#view-overview .two tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent).join(": ")));
     return rows.join() === accuracies.join();

@@ -38,7 +38,8 @@ struct RoundRecord {
   double loss = 0;
   double accuracy_before = 0;  ///< percent, mean over the clients that told; not a number where none did
   double accuracy_after = 0;
-  double validation_loss = 0;  ///< of what the method would serve each client after the round
+  std::optional<double> test_accuracy;  ///< of test clients served as after the last round; absent where none was
+  double validation_loss = 0;           ///< of what the method would serve each client after the round
   double validation_accuracy = 0;
   std::optional<double> global_share;
   std::optional<double> clustered_share;

@@ -43,14 +43,15 @@
   const curveRows = (chart, index) => {
     const table = element("table");
     const head = element("tr");
-    head.append(element("td", `round ${chart.first + index}`), element("td", "before"), element("td", "after"));
+    head.append(element("td", `round ${chart.first + index}`),
+                ...["test", "as served", "after training"].map((title) => element("td", title)));
     table.append(head);
     chart.series.forEach((series, i) => {
       if (hidden.has(i)) return;
       const row = element("tr");
       const name = element("td");
       name.append(element("i", "", `swatch c${series.color}`), series.label);
-      row.append(name, element("td", percent(series.before[index])), element("td", percent(series.after[index])));
+      row.append(name, ...[series.test, series.before, series.after].map((values) => element("td", percent(values[index]))));
       table.append(row);
     });
     return table;
