@@ -40,6 +40,7 @@ void Progress::started(const std::string& label, int finished, int rounds) {
   index_ = std::find(labels_.begin(), labels_.end(), label) - labels_.begin() + 1;
   first_round_ = finished;
   start_ = std::chrono::steady_clock::now();
+  tested_ = false;
   if (!terminal_ && finished > 0) {
     fmt::print(stderr, "{}: resuming after round {} of {}\n", label, finished, rounds);
   }
@@ -47,19 +48,33 @@ void Progress::started(const std::string& label, int finished, int rounds) {
 
 void Progress::round_finished(const RoundRecord& record, int rounds) {
   if (terminal_) {
+    remember_accuracy(record);
     draw(record, rounds);
     return;
   }
-  fmt::print(stderr, "{} round {}/{}: accuracy {:.2f} -> {:.2f}, loss {:.4f}, {:.1f} s\n", record.algorithm,
-             record.round, rounds, record.accuracy_before, record.accuracy_after, record.loss, record.seconds);
+  const std::string test = record.test_accuracy ? fmt::format("test accuracy {:.2f}; ", *record.test_accuracy) : "";
+  fmt::print(stderr,
+             "{} round {}/{}: {}clients' own data: accuracy {:.2f} as served, {:.2f} after training, loss "
+             "{:.4f}; {:.1f} s\n",
+             record.algorithm, record.round, rounds, test, record.accuracy_before, record.accuracy_after, record.loss,
+             record.seconds);
+}
+
+void Progress::remember_accuracy(const RoundRecord& record) {
+  if (record.test_accuracy) {
+    accuracy_ = fmt::format("test accuracy {:.1f} %", *record.test_accuracy);
+    tested_ = true;
+  } else if (!tested_) {
+    accuracy_ = fmt::format("accuracy as served {:.1f} %", record.accuracy_before);
+  }
 }
 
 void Progress::draw(const RoundRecord& record, int rounds) const {
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const double rate = (record.round - first_round_) / std::max(elapsed, 1e-9);
   const double share = static_cast<double>(record.round) / std::max(rounds, 1);
-  fmt::print(stderr, "\r\033[K[{}] {} ({} of {}) round {}/{}, accuracy {:.1f} %, {:.2f} rounds/s, {} left",
-             bar_of(share), record.algorithm, index_, labels_.size(), record.round, rounds, record.accuracy_after, rate,
+  fmt::print(stderr, "\r\033[K[{}] {} ({} of {}) round {}/{}, {}, {:.2f} rounds/s, {} left", bar_of(share),
+             record.algorithm, index_, labels_.size(), record.round, rounds, accuracy_, rate,
              duration((rounds - record.round) / rate));
   std::fflush(stderr);
 }

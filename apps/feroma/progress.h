@@ -28,10 +28,14 @@ class Progress {
   void started(const std::string& label, int finished, int rounds);
   void round_finished(const RoundRecord& record, int rounds);
   void draw(const RoundRecord& record, int rounds) const;
+  /// The last test accuracy or, where no round was tested, how accurate clients were with what they were given.
+  void remember_accuracy(const RoundRecord& record);
 
   std::vector<std::string> labels_;
   std::ptrdiff_t index_ = 0;
   int first_round_ = 0;
+  std::string accuracy_;
+  bool tested_ = false;
   bool terminal_;
   std::chrono::steady_clock::time_point start_;
 };

@@ -34,6 +34,20 @@ struct RunArguments {
   Format format = Format::text;
 };
 
+/// When test accuracy is measured, and what that costs.
+std::string tests_text(const RunEstimate& e) {
+  if (e.test_every == 0) {
+    return "only in the end (evaluation.every = 0)";
+  }
+  if (e.test_every >= e.rounds) {
+    return "after the last round, which costs nothing more";
+  }
+  return fmt::format(
+      "{}, about {:.1f} % of the computation (evaluation.every)",
+      e.test_every == 1 ? "after every round" : fmt::format("every {} rounds and after the last", e.test_every),
+      100 * e.test_share);
+}
+
 void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, Format format) {
   if (format == Format::json) {
     nlohmann::ordered_json json{{"clients", e.clients},
@@ -47,6 +61,8 @@ void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, F
                                 {"memory_bytes", e.memory_bytes},
                                 {"algorithms", algorithms},
                                 {"threads", threads},
+                                {"test_every", e.test_every},
+                                {"test_share", e.test_share},
                                 {"seconds", e.seconds}};
     json["adapted"] = nlohmann::ordered_json::array();
     for (const AdaptedDefault& one : e.adapted) {
@@ -65,6 +81,7 @@ void print_estimate(const RunEstimate& e, std::size_t algorithms, int threads, F
   fmt::print("model              {} parameters\n", e.parameters);
   fmt::print("memory             about {:.0f} MB\n", static_cast<double>(e.memory_bytes) / 1e6);
   fmt::print("training time      about {:.0f} s on {} threads\n", e.seconds, threads);
+  fmt::print("test accuracy      {}\n", tests_text(e));
   for (const AdaptedDefault& one : e.adapted) {
     fmt::print("default            {}\n", one.text());
   }
@@ -129,7 +146,8 @@ void run(const RunArguments& arguments) {
   if (arguments.format == Format::json) {
     fmt::print("{}\n", summary_json({scenario_of(load_settings(options.out / "config.toml")), results}));
   } else {
-    fmt::print("{}\nreport: {}\n", results_table(results), (options.out / "report.html").string());
+    fmt::print("{}\n{}\nreport: {}\n", results_table(results), results_notes(results),
+               (options.out / "report.html").string());
   }
 }
 

@@ -32,6 +32,8 @@ std::optional<Offer> Algorithm::settle(const Offer&, TestContext&) const { retur
 
 Community Algorithm::community(TestPolicy) const { return {}; }
 
+Passes Algorithm::passes_to_serve(int clients, bool) const { return {clients, 0}; }
+
 std::optional<ClusterView> Algorithm::clusters() const { return std::nullopt; }
 
 std::unique_ptr<Predictor> Algorithm::personal(const Message&) const { return nullptr; }
@@ -55,6 +57,10 @@ void prepare(Algorithm& algorithm, const ServerContext& context) {
   require(!context.privacy.guarded() || algorithm.keeps_budget(), ErrorCode::unsupported,
           "its clients send exact counts, which privacy.mode {} does not allow", name_of(context.privacy.mode));
   algorithm.init(context);
+}
+
+bool spends_on_tests(const Algorithm& algorithm, const PrivacyOptions& privacy) {
+  return privacy.guarded() && algorithm.profile_shape().has_value();
 }
 
 }  // namespace feroma

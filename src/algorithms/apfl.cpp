@@ -88,6 +88,10 @@ class Apfl final : public SharedModel {
     return untrained_ ? std::optional(Offer{Choice::as_offered, {global(), untrained_}, {0.5, 0.5}}) : std::nullopt;
   }
 
+  [[nodiscard]] Passes passes_to_serve(int, bool) const override {
+    return {options_.strangers == ApflStrangers::with_untrained ? 2 : 1, 0};
+  }
+
   [[nodiscard]] std::unique_ptr<Predictor> personal(const Message& memory) const override {
     if (!memory.has(kApflPrivate)) {
       return nullptr;

@@ -89,6 +89,12 @@ class Atp final : public OnTop {
     }
     return offer;
   }
+  /// A batch goes through the model for its entropy's slope, and through what came of it; statistics cost a pass more.
+  [[nodiscard]] Passes passes_to_serve(int clients, bool stranger) const override {
+    Passes passes = OnTop::passes_to_serve(clients, stranger);
+    passes += {2, 1};
+    return passes;
+  }
   /// The rounds that learn rates mix nothing.
   [[nodiscard]] const RoundTrace* trace() const override { return learning_ ? nullptr : OnTop::trace(); }
 

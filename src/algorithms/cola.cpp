@@ -140,6 +140,12 @@ class Cola final : public OnTop {
          "nobody to adapt with, and the model that they start from is {}'s",
          name_of(options_.start));
   }
+  /// A batch goes through the model, once more for the slope of its entropy, and for its statistics.
+  [[nodiscard]] Passes passes_to_serve(int clients, bool stranger) const override {
+    Passes passes = OnTop::passes_to_serve(clients, stranger);
+    passes += {2, 1};
+    return passes;
+  }
 
  private:
   ColaOptions options_;

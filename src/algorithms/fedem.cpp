@@ -161,6 +161,7 @@ class MixtureOfModels final : public Algorithm {
   }
 
   [[nodiscard]] std::optional<ClusterView> clusters() const override { return ClusterView{models_, shares_, present_}; }
+  [[nodiscard]] Passes passes_to_serve(int, bool) const override { return {rules_.components, 0}; }
   [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(models_); }
 
   void save(ModelWriter& out) const override {

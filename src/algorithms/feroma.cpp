@@ -125,6 +125,11 @@ class Feroma final : public Algorithm {
   [[nodiscard]] std::optional<Offer> settle(const Offer& offer, TestContext& context) const override {
     return settle_offer(plan_, offer, context);
   }
+  /// A profile and a prediction; of strangers all models are asked how sure they are.
+  [[nodiscard]] Passes passes_to_serve(int clients, bool stranger) const override {
+    const bool asks = stranger && plan_.options.strangers == Strangers::confidence && !plan_.multi_label;
+    return {2 + (asks ? clients : 0), 0};
+  }
   [[nodiscard]] const RoundTrace* trace() const override { return trace_.receivers.empty() ? nullptr : &trace_; }
   [[nodiscard]] std::vector<ServedModel> served() const override;
   [[nodiscard]] std::optional<ProfileShape> profile_shape() const override { return plan_.shape; }

@@ -122,6 +122,7 @@ class Fesem final : public Algorithm {
   [[nodiscard]] std::optional<ClusterView> clusters() const override {
     return cluster_view(centres_, cluster_of_, present_);
   }
+  [[nodiscard]] Passes passes_to_serve(int, bool) const override { return {options_.clusters, 0}; }
   [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(centres_); }
 
   void save(ModelWriter& out) const override {

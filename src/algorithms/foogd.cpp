@@ -100,6 +100,7 @@ class Foogd final : public Algorithm {
     const bool serves = policy == TestPolicy::native || policy == TestPolicy::known_association;
     return serves ? make_single_model_predictor(global_) : nullptr;
   }
+  [[nodiscard]] Passes passes_to_serve(int, bool) const override { return {1, 0}; }
   [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
 
   void save(ModelWriter& out) const override {

@@ -59,6 +59,7 @@ class Ifca final : public Algorithm {
   [[nodiscard]] std::optional<ClusterView> clusters() const override {
     return cluster_view(models_, assignment_, present_);
   }
+  [[nodiscard]] Passes passes_to_serve(int, bool) const override { return {options_.clusters, 0}; }
   [[nodiscard]] std::vector<ServedModel> served() const override { return served_models(models_); }
 
   void save(ModelWriter& out) const override {

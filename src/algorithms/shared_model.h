@@ -23,6 +23,7 @@ class SharedModel : public Algorithm {
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override;
   /// The model serves strangers and known clients alike, unless those have a model of their own.
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override;
+  [[nodiscard]] Passes passes_to_serve(int, bool) const override { return {1, 0}; }
   [[nodiscard]] std::vector<ServedModel> served() const override;
   void save(ModelWriter& out) const override;
   void load(ModelReader& in) override;

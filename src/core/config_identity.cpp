@@ -82,7 +82,7 @@ Settings ConfigIdentity::of(Settings config) const {
   restore_retired(config);
   std::erase_if(config, [this](const auto& entry) {
     const LaterKey* key = find_later(entry.first);
-    return key != nullptr && key->was == entry.second.value;
+    return key != nullptr && (key->only_observes || key->was == entry.second.value);
   });
   return config;
 }
@@ -119,15 +119,6 @@ Settings ConfigIdentity::as_begun(Settings resolved, const Settings& written, co
     const LaterKey* found = find_later(key);
     if (found != nullptr && !written.contains(key) && !begun.contains(key)) {
       setting = {found->was, kFrom};
-    }
-  }
-  return resolved;
-}
-
-Settings ConfigIdentity::unobserved(Settings resolved, const Settings& written) const {
-  for (auto& [key, setting] : resolved) {
-    if (only_observes(key) && !written.contains(key)) {
-      setting = {find_later(key)->was, kFrom};
     }
   }
   return resolved;
@@ -199,7 +190,7 @@ Settings ConfigIdentity::versions_of(const Settings& config) const {
 
 const ConfigIdentity& config_identity() {
   static const ConfigIdentity kIdentity{
-      .later = {},
+      .later = {{"evaluation.every", std::int64_t{0}, /*only_observes=*/true}},
       .retired = {},
       // 2: the clients' own sums, one scale per channel or column, kept with the model.
       .versions = {{"standardise", 2, {{"training.standardise", true}}}},

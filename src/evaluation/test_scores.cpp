@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "feroma/evaluation/serve.h"
 
@@ -16,58 +15,52 @@ std::optional<bool> matched(const Predictor& predictor, int distribution, const 
   return largest == sources.end() ? std::nullopt : std::optional(true_distribution(largest->first) == distribution);
 }
 
-std::unique_ptr<Predictor> serve_together_or_alone(const Algorithm& algorithm, TestPolicy policy, TestContext& context,
-                                                   Together* together) {
-  std::unique_ptr<Predictor> predictor = together != nullptr ? together->take(policy, context.id) : nullptr;
-  return predictor ? std::move(predictor) : serve(algorithm, policy, context);
+std::unique_ptr<Predictor> served(const Scoring& scoring, TestPolicy policy, const TestShard& shard, ClientId client,
+                                  TestTraffic* traffic = nullptr) {
+  StageSeconds inner;  // counted as evaluation, not twice
+  const View* labelled = policy == TestPolicy::few_label ? &shard.few_labels : nullptr;
+  TestContext context{client,          shard.data, labelled,          scoring.rng.derive("test", to_index(client)),
+                      scoring.trainer, inner,      &scoring.memories, scoring.disclosure};
+  std::unique_ptr<Predictor> predictor = scoring.together != nullptr ? scoring.together->take(policy, client) : nullptr;
+  if (predictor == nullptr) {
+    predictor = serve(scoring.algorithm, policy, context);
+  }
+  if (traffic != nullptr) {
+    *traffic = context.traffic;
+  }
+  return predictor;
+}
+
+std::optional<double> accuracy_of(const std::unique_ptr<Predictor>& predictor, Trainer& trainer, const View& data) {
+  return predictor ? std::optional(score(*predictor, trainer, data).accuracy()) : std::nullopt;
 }
 
 }  // namespace
 
-TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                             const Rng& rng, const Memories& memories, const TrueDistribution& true_distribution,
-                             StageSeconds& seconds, Together* together, Disclosure* disclosure) {
-  const StageTimer timer(seconds, Stage::evaluate);
+TestScores score_natively(const Scoring& scoring, const TestShard& shard, ClientId client) {
+  const StageTimer timer(scoring.seconds, Stage::evaluate);
   TestScores scores;
-  const auto served = [&](TestPolicy policy, TestTraffic* traffic = nullptr) {
-    StageSeconds inner;  // counted as evaluation, not twice
-    const View* labelled = policy == TestPolicy::few_label ? &shard.few_labels : nullptr;
-    TestContext context{client,  shard.data, labelled,  rng.derive("test", to_index(client)),
-                        trainer, inner,      &memories, disclosure};
-    std::unique_ptr<Predictor> predictor = serve_together_or_alone(algorithm, policy, context, together);
-    if (traffic != nullptr) {
-      *traffic = context.traffic;
-    }
-    return predictor;
-  };
-  const auto accuracy = [&](const std::unique_ptr<Predictor>& predictor) -> std::optional<double> {
-    return predictor ? std::optional(score(*predictor, trainer, shard.data).accuracy()) : std::nullopt;
-  };
-  const Passes before = trainer.passes();
-  const auto native = served(TestPolicy::native, &scores.native_cost.traffic);
-  scores.native = accuracy(native);
+  const Passes before = scoring.trainer.passes();
+  const auto native = served(scoring, TestPolicy::native, shard, client, &scores.native_cost.traffic);
+  scores.native = accuracy_of(native, scoring.trainer, shard.data);
   scores.native_cost.samples = static_cast<std::int64_t>(shard.data.size());
-  scores.native_cost.passes = trainer.passes() - before;
+  scores.native_cost.passes = scoring.trainer.passes() - before;
   if (native) {
-    scores.matched = matched(*native, shard.distribution, true_distribution);
+    scores.matched = matched(*native, shard.distribution, scoring.true_distribution);
   }
-  scores.expectation = accuracy(served(TestPolicy::cluster_expectation));
-  scores.known = accuracy(served(TestPolicy::known_association));
-  scores.personal = accuracy(served(TestPolicy::personal_uniform));
-  scores.nearest = accuracy(served(TestPolicy::nearest_signature));
-  scores.few_label = accuracy(served(TestPolicy::few_label));
   return scores;
 }
 
-double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                    const Rng& rng, const Memories& memories, StageSeconds& seconds, Together* together,
-                    Disclosure* disclosure) {
-  const StageTimer timer(seconds, Stage::evaluate);
-  StageSeconds inner;
-  TestContext context{client,  shard.data, nullptr,   rng.derive("test", to_index(client)),
-                      trainer, inner,      &memories, disclosure};
-  const auto predictor = serve_together_or_alone(algorithm, TestPolicy::native, context, together);
-  return predictor ? score(*predictor, trainer, shard.data).accuracy() : std::numeric_limits<double>::quiet_NaN();
+void score_other_policies(const Scoring& scoring, const TestShard& shard, ClientId client, TestScores& scores) {
+  const StageTimer timer(scoring.seconds, Stage::evaluate);
+  const auto accuracy = [&](TestPolicy policy) {
+    return accuracy_of(served(scoring, policy, shard, client), scoring.trainer, shard.data);
+  };
+  scores.expectation = accuracy(TestPolicy::cluster_expectation);
+  scores.known = accuracy(TestPolicy::known_association);
+  scores.personal = accuracy(TestPolicy::personal_uniform);
+  scores.nearest = accuracy(TestPolicy::nearest_signature);
+  scores.few_label = accuracy(TestPolicy::few_label);
 }
 
 std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view, Trainer& trainer,

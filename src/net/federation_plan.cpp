@@ -36,6 +36,12 @@ void refuse_schedules(const Experiment& experiment, Problems& problems) {
                    to_string(setting.value), to_string(value));
     }
   }
+  if (experiment.evaluation.every != EvaluationOptions::kAutomatic && experiment.evaluation.every != 0) {
+    problems.add(
+        "evaluation.every must be 0 or left out in a federation over the network, which has no test clients, "
+        "got {}",
+        experiment.evaluation.every);
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "feroma/runtime/fitted_run.h"
 #include "feroma/runtime/run.h"
+#include "feroma/runtime/test_plan.h"
 #include "feroma/runtime/workers.h"
 
 namespace feroma {
@@ -110,6 +111,9 @@ RunEstimate estimate_run(const Experiment& given, int threads, SharedDatasets* d
   const auto data_bytes = static_cast<std::int64_t>(dataset.train.input_bytes() + dataset.test.input_bytes());
   // Last round's models, this round's mixtures and uploads, and the best round's copy.
   estimate.memory_bytes = data_bytes + 4 * *std::max_element(active.begin(), active.end()) * model_bytes;
+  const TestPlan tests = plan_tests(experiment, federation, model, checks);
+  estimate.test_every = tests.every;
+  estimate.test_share = tests.share;
   StepTimes own;
   const double step = known_seconds_per_step(experiment, model, shard.train, known == nullptr ? own : *known);
   estimate.seconds = step * static_cast<double>(all_steps) / static_cast<double>(threads);

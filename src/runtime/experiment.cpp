@@ -119,6 +119,7 @@ Experiment changed_to(const Experiment& wanted, const Settings& resolved, const 
   }
   Experiment experiment = read_experiment(config_identity().readable(changed));
   experiment.training.simd = wanted.training.simd;  // perhaps left to the machine
+  experiment.evaluation = wanted.evaluation;
   experiment.given = wanted.given;
   return experiment;
 }
@@ -130,6 +131,7 @@ void read_tables_(Experiment& experiment, SettingsReader& reader) {
   reader.read(experiment.training, "training");
   reader.read(experiment.privacy, "privacy");
   reader.read(experiment.attack, "attack");
+  reader.read(experiment.evaluation, "evaluation");
 }
 
 }  // namespace
@@ -183,6 +185,20 @@ Settings Experiment::resolved() const {
     }
   }
   return config_identity().with_versions(std::move(settings));
+}
+
+Settings Experiment::written() const {
+  Settings settings = resolved();
+  write_settings(evaluation, "evaluation", settings);
+  return settings;
+}
+
+EvaluationOptions evaluation_of(const Settings& kept) {
+  EvaluationOptions evaluation{0};
+  Problems problems;
+  SettingsReader(kept, problems).read(evaluation, "evaluation");
+  problems.raise();
+  return evaluation;
 }
 
 Settings portable(Settings resolved) {
@@ -288,11 +304,6 @@ Experiment read_experiment(const Settings& settings) {
 Experiment as_begun(const Experiment& wanted, const Settings& begun) {
   const Settings resolved = wanted.resolved();
   return changed_to(wanted, resolved, config_identity().as_begun(resolved, wanted.given, begun));
-}
-
-Experiment unobserved(const Experiment& wanted) {
-  const Settings resolved = wanted.resolved();
-  return changed_to(wanted, resolved, config_identity().unobserved(resolved, wanted.given));
 }
 
 Experiment read_kept_experiment(const Settings& kept) {

@@ -105,13 +105,14 @@ RoundRecord RoundLoop::play_round() {
       record.mixing_auc = mixing_auc(*trace, round);
     }
   }
+  round_ = round;
+  test_round(record);
   record.epsilon = epsilon();
   for (ClientRecord& line : record.clients) {
     if (record.epsilon) {
       line.epsilon = setup_.disclosures->training(static_cast<ClientId>(line.client)).spent().epsilon;
     }
   }
-  round_ = round;
   record.seconds = seconds_since(start);
   totals_.seconds += record.seconds;
   totals_.bytes_up += record.bytes_up;
@@ -207,6 +208,7 @@ void RoundLoop::load(std::span<const std::byte> bytes, const std::string& what) 
   require(label == setup_.plan.label, ErrorCode::invalid_data, "{}: is the state of {}, expected {}", what, label,
           setup_.plan.label);
   round_ = archive.get<std::int32_t>();
+  tested_.reset();
   totals_ = RunTotals::load(archive);
   ModelReader reader(archive, setup_.server.initial->shared_layout());
   algorithm_->load(reader);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "feroma/core/log.h"
 #include "feroma/privacy/notice.h"
 #include "feroma/runtime/round_loop.h"
 
@@ -67,6 +68,68 @@ std::vector<Disclosure*> RoundLoop::test_disclosures() const {
   return tellers;
 }
 
+void RoundLoop::for_each_test_client(const Algorithm& algorithm, const Memories& remembered, Together& met,
+                                     int labels_per_class,
+                                     const std::function<void(std::size_t, const Scoring&, const TestShard&)>& score) {
+  const TrueDistribution trained_on = [this](const ModelSource& source) {
+    return distribution_of(source.client, source.round == 0 ? round_ : source.round);
+  };
+  const std::size_t clients = setup_.federation.test_clients();
+  std::vector<StageSeconds> seconds(clients);
+  const std::vector<Disclosure*> tellers = test_disclosures();
+  setup_.workers.run(
+      clients,
+      [&](std::size_t i, Trainer& trainer) {
+        const Scoring scoring{algorithm, trainer, setup_.rng, remembered, trained_on, seconds[i], &met, tellers[i]};
+        score(i, scoring, setup_.federation.test(static_cast<ClientId>(i), labels_per_class));
+      },
+      setup_.stop);
+  for (const StageSeconds& s : seconds) {
+    totals_.stages += s;
+  }
+}
+
+RoundLoop::Natives RoundLoop::score_natives(const Algorithm& algorithm, const Memories& remembered) {
+  Together met = together(algorithm, std::array{TestPolicy::native}, remembered);
+  Natives natives{std::vector<TestScores>(setup_.federation.test_clients()), met.cost(TestPolicy::native)};
+  for_each_test_client(algorithm, remembered, met, /*labels_per_class=*/0,
+                       [&natives](std::size_t i, const Scoring& scoring, const TestShard& shard) {
+                         natives.scores[i] = score_natively(scoring, shard, static_cast<ClientId>(i));
+                       });
+  return natives;
+}
+
+Spread RoundLoop::spread_over(const Natives& natives) {
+  std::vector<double> values;
+  for (const TestScores& scores : natives.scores) {
+    // One client without a model of its own leaves the mean over all of them undefined, not lower.
+    values.push_back(scores.native.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  return spread_of(values);
+}
+
+std::optional<std::string> RoundLoop::why_untested() const {
+  return setup_.test_every > 0 && spends_on_tests(*algorithm_, setup_.server.privacy)
+             ? std::optional(fmt::format("every test would spend the test clients' privacy budget (privacy.mode {})",
+                                         name_of(setup_.server.privacy.mode)))
+             : std::nullopt;
+}
+
+void RoundLoop::test_round(RoundRecord& record) {
+  tested_.reset();
+  const bool due = setup_.test_every > 0 && (round_ % setup_.test_every == 0 || round_ == rounds());
+  if (!due || why_untested()) {
+    return;
+  }
+  tested_ = score_natives(*algorithm_, memories());
+  const double mean = spread_over(*tested_).mean;
+  record.test_accuracy = std::isfinite(mean) ? std::optional(mean) : std::nullopt;
+  if (!record.test_accuracy && !told_untested_) {
+    told_untested_ = true;
+    log::info("{}: round {} has no test accuracy: some test client is served nothing", setup_.plan.label, round_);
+  }
+}
+
 std::optional<double> RoundLoop::score_best_round() {
   if (totals_.best_round == 0) {
     return std::nullopt;
@@ -75,60 +138,35 @@ std::optional<double> RoundLoop::score_best_round() {
   ArchiveReader archive(totals_.best_state, setup_.plan.label + " (best round)");
   ModelReader reader(archive, setup_.server.initial->shared_layout());
   best->load(reader);
-  const std::size_t clients = setup_.federation.test_clients();
   // What clients remembered then is gone; who is served from it has no best round but the last.
   const Memories remembered = totals_.best_round == round_ ? memories() : Memories{};
-  Together met = together(*best, std::array{TestPolicy::native}, remembered);
-  std::vector<double> scores(clients);
-  std::vector<StageSeconds> seconds(clients);
-  const std::vector<Disclosure*> tellers = test_disclosures();
-  setup_.workers.run(
-      clients,
-      [&](std::size_t i, Trainer& trainer) {
-        const auto client = static_cast<ClientId>(i);
-        scores[i] = score_native(*best, setup_.federation.test(client, few_labels()), client, trainer, setup_.rng,
-                                 remembered, seconds[i], &met, tellers[i]);
-      },
-      setup_.stop);
-  for (const StageSeconds& s : seconds) {
-    totals_.stages += s;
-  }
-  const double mean = spread_of(scores).mean;
+  const double mean = spread_over(score_natives(*best, remembered)).mean;
   return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
 }
 
 ResultRecord RoundLoop::evaluate() {
   const auto start = std::chrono::steady_clock::now();
   const ScenarioOptions& scenario = setup_.federation.options();
-  const TrueDistribution trained_on = [this](const ModelSource& source) {
-    return distribution_of(source.client, source.round == 0 ? round_ : source.round);
-  };
   const std::size_t clients = setup_.federation.test_clients();
   const Memories remembered = memories();
-  Together met = together(*algorithm_, kTestPolicies, remembered);
-  std::vector<TestScores> scores(clients);
-  std::vector<StageSeconds> seconds(clients);
-  const std::vector<Disclosure*> tellers = test_disclosures();
-  setup_.workers.run(
-      clients,
-      [&](std::size_t i, Trainer& trainer) {
-        const auto client = static_cast<ClientId>(i);
-        scores[i] = score_test_client(*algorithm_, setup_.federation.test(client, few_labels()), client, trainer,
-                                      setup_.rng, remembered, trained_on, seconds[i], &met, tellers[i]);
-      },
-      setup_.stop);
-  std::vector<double> native;
+  // What the last round's test has found is not found twice.
+  Natives natives = tested_ ? std::move(*tested_) : score_natives(*algorithm_, remembered);
+  tested_.reset();
+  std::vector<TestScores>& scores = natives.scores;
+  static_assert(kTestPolicies.front() == TestPolicy::native);
+  Together met = together(*algorithm_, std::span(kTestPolicies).subspan<1>(), remembered);
+  for_each_test_client(*algorithm_, remembered, met, few_labels(),
+                       [&scores](std::size_t i, const Scoring& scoring, const TestShard& shard) {
+                         score_other_policies(scoring, shard, static_cast<ClientId>(i), scores[i]);
+                       });
   double matched = 0;
   double matchable = 0;
-  TestCost cost = met.cost(TestPolicy::native);
-  for (std::size_t i = 0; i < clients; ++i) {
-    totals_.stages += seconds[i];
-    cost += scores[i].native_cost;
-    // One client without a model of its own leaves the mean over all of them undefined, not lower.
-    native.push_back(scores[i].native.value_or(std::numeric_limits<double>::quiet_NaN()));
-    if (scores[i].matched) {
+  TestCost cost = natives.together;
+  for (const TestScores& score : scores) {
+    cost += score.native_cost;
+    if (score.matched) {
       matchable += 1;
-      matched += *scores[i].matched ? 1 : 0;
+      matched += *score.matched ? 1 : 0;
     }
   }
   ResultRecord result;
@@ -139,7 +177,7 @@ ResultRecord RoundLoop::evaluate() {
   }
   result.seed = scenario.seed;
   result.metric = setup_.federation.multi_label() ? "auroc" : "accuracy";
-  const Spread spread = spread_of(native);
+  const Spread spread = spread_over(natives);
   result.accuracy = spread.mean;
   result.accuracy_std_clients = spread.std;
   result.accuracy_worst10 = spread.worst10;

@@ -16,6 +16,7 @@
 #include "feroma/runtime/round_record.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/runtime/store_models.h"
+#include "feroma/runtime/test_plan.h"
 #include "feroma/store/checkpoint.h"
 #include "runtime/run_checkpoint.h"
 
@@ -34,8 +35,8 @@ std::optional<Settings> config_to_resume(const RunOptions& options) {
 class Run {
  public:
   Run(FittedRun fitted, const RunOptions& options, const std::atomic<bool>& stop)
-      : experiment_(std::move(fitted.experiment)),
-        options_(options),
+      : options_(options),
+        experiment_(std::move(fitted.experiment)),
         stop_(stop),
         federation_(std::move(fitted.federation)),
         model_(experiment_.model(federation_->shape(), federation_->classes())),
@@ -46,7 +47,7 @@ class Run {
         checks_(options.keep_not_applicable ? check_each_algorithm(experiment_, model_, federation_->multi_label())
                                             : check_algorithms(experiment_, model_, federation_->multi_label())),
         workers_(options.threads, engine_factory(experiment_.engine(), model_)),
-        directory_(options.out, options.existing, experiment_, options.threads),
+        directory_(options.out, options.existing, settled(), options.threads),
         commit_path_(checkpoint_path(directory_.path(), "run")) {}
 
   std::vector<ResultRecord> operator()() {
@@ -58,7 +59,7 @@ class Run {
       fix_scales(commit, Begun::before);
       writer.truncate_to(commit.sizes);
     } else {
-      writer.run_started(experiment_.resolved());
+      writer.run_started(experiment_.written());
       static_cast<void>(writer.flush_and_sizes());  // whoever watches sees what was begun
       fix_scales(commit, Begun::now);
     }
@@ -79,6 +80,15 @@ class Run {
   }
 
  private:
+  /// The experiment with `evaluation.every` as a number; an earlier run goes on as it began.
+  const Experiment& settled() {
+    if (const std::optional<Settings> begun = config_to_resume(options_)) {
+      experiment_.evaluation = evaluation_of(*begun);
+    }
+    experiment_.evaluation.every = plan_tests(experiment_, *federation_, model_, checks_).every;
+    return experiment_;
+  }
+
   ResultRecord leave_out(const AlgorithmPlan& plan, const std::string& reason, RunWriter& writer) {
     log::warning("{}: not applicable: {}", plan.label, reason);
     ResultRecord result = not_applicable(plan.label, plan.name, reason);
@@ -160,8 +170,12 @@ class Run {
       disclosures->hold_to(commit_path_.string(), commit.releases);
     }
     RoundLoop loop({*federation_, plan, make_server_context(experiment_, model_, initial_, rng_), workers_, rng_, stop_,
-                    options_.task_order_seed, membership_, experiment_.attack, disclosures ? &*disclosures : nullptr});
+                    options_.task_order_seed, membership_, experiment_.attack, disclosures ? &*disclosures : nullptr,
+                    experiment_.evaluation.every});
     tell_of_privacy(loop.algorithm(), plan.label);
+    if (const auto reason = loop.why_untested()) {
+      log::info("{}: rounds are not tested: {}", plan.label, *reason);
+    }
     if (!commit.loop.empty()) {
       loop.load(commit.loop, commit_path_.string());
       writer.run_resumed(plan.label, loop.finished_rounds());
@@ -204,8 +218,8 @@ class Run {
     return result;
   }
 
-  const Experiment experiment_;
   const RunOptions& options_;
+  Experiment experiment_;
   const std::atomic<bool>& stop_;
   std::unique_ptr<Federation> federation_;
   ModelSpec model_;
@@ -253,6 +267,12 @@ std::vector<AlgorithmCheck> check_each_algorithm(const Experiment& experiment, c
       server.multi_label = multi_label;
       prepare(*algorithm, server);
       check.extra_rounds = algorithm->extra_rounds();
+      if (!spends_on_tests(*algorithm, experiment.privacy)) {
+        const int trained = experiment.scenario.clients - experiment.membership.test_only;
+        check.to_serve = algorithm->passes_to_serve(trained, /*stranger=*/false);
+        check.to_serve_stranger = algorithm->passes_to_serve(trained, /*stranger=*/true);
+        check.mixed_to_serve = algorithm->profile_shape() ? trained : 0;
+      }
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) {
         throw placed(error, experiment, i);

@@ -187,7 +187,7 @@ struct RunDirectory::Lock {
 
 RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& experiment, int threads)
     : path_(std::move(path)) {
-  const std::string config = to_toml(experiment.resolved());
+  const std::string config = to_toml(experiment.written());
   const Json description = describe(experiment, threads);
   check_place(path_, existing);
   make_writable_folder(path_);

@@ -78,20 +78,13 @@ std::vector<SimdTarget> targets_of(const Experiment& experiment) {
   return targets;
 }
 
-/// The cell as other machines have it whose instruction sets give the same bits, and as earlier versions have it that
-/// told less of the same figures.
+/// The cell as other machines have it whose instruction sets give the same bits.
 std::vector<SweepCell> twins_of(const SweepCell& cell) {
-  std::vector<Experiment> all_alike{cell.experiment};
-  if (Experiment told_less = unobserved(cell.experiment); cell_hash(told_less.resolved()) != cell.hash) {
-    all_alike.push_back(std::move(told_less));
-  }
   std::vector<SweepCell> twins;
-  for (const Experiment& alike : all_alike) {
-    for (const SimdTarget target : targets_of(alike)) {
-      Experiment experiment = alike;
-      experiment.training.simd = target;
-      twins.push_back(make_cell(std::move(experiment), cell.point));
-    }
+  for (const SimdTarget target : targets_of(cell.experiment)) {
+    Experiment experiment = cell.experiment;
+    experiment.training.simd = target;
+    twins.push_back(make_cell(std::move(experiment), cell.point));
   }
   std::erase_if(twins, [&cell](const SweepCell& twin) { return twin.key == cell.key; });
   return twins;

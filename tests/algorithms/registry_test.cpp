@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "feroma/algorithms/fedavg.h"
+#include "feroma/report/summary.h"
 #include "tests/algorithms/every_algorithm.h"
 #include "tests/algorithms/toy_run.h"
 #include "tests/expect_error.h"
@@ -220,6 +221,62 @@ TEST_P(EveryAlgorithm, GivesTheSameBitsOnAnyThreadsInAnyOrder) {
     EXPECT_EQ(test::remembered_bits(serial), test::remembered_bits(shuffled));
     EXPECT_EQ(serial.evaluate().accuracy, shuffled.evaluate().accuracy);
   }
+}
+
+/// A loop that tests after so many rounds.
+RoundLoop testing_loop(ToyRun& run, const test::AlgorithmCase& c, int every,
+                       std::optional<std::uint64_t> task_order_seed = std::nullopt) {
+  RoundLoop::Setup setup = run.setup(toml_of(c), task_order_seed);
+  setup.test_every = every;
+  return RoundLoop(std::move(setup));
+}
+
+using Curve = std::vector<std::optional<double>>;
+
+/// Plays what is left of a run; the test accuracy of each round.
+Curve play_tested(RoundLoop& loop) {
+  Curve curve;
+  while (loop.finished_rounds() < loop.rounds()) {
+    curve.push_back(loop.play_round().test_accuracy);
+  }
+  return curve;
+}
+
+/// All that a result says but for what differs from machine to machine and hour to hour.
+std::string figures_of(ResultRecord result) {
+  result.seconds.clear();
+  result.seconds_total = result.samples_per_second = 0;
+  result.peak_rss_bytes.reset();
+  return summary_json({{}, {result}});
+}
+
+TEST_P(EveryAlgorithm, TestsOfRoundsChangeNothingAndEndWithTheTable) {
+  ToyRun one;
+  RoundLoop untested = one.loop(toml_of(GetParam()));
+  EXPECT_EQ(play_tested(untested), Curve(static_cast<std::size_t>(untested.rounds()))) << "nobody asked for tests";
+  const std::string figures = figures_of(untested.evaluate());
+
+  RoundLoop tested = testing_loop(one, GetParam(), 1);
+  const Curve curve = play_tested(tested);
+  const Passes to_serve = tested.algorithm().passes_to_serve(6, /*stranger=*/true);
+  EXPECT_EQ(test::served_bits(untested.algorithm()), test::served_bits(tested.algorithm()));
+  EXPECT_EQ(test::remembered_bits(untested), test::remembered_bits(tested));
+  const ResultRecord result = tested.evaluate();
+  EXPECT_EQ(figures_of(result), figures);
+  ASSERT_EQ(curve.size(), static_cast<std::size_t>(tested.rounds()));
+  EXPECT_EQ(curve.back(), std::optional(result.accuracy)) << "to the last digit";
+  EXPECT_LE(*result.test_forward_passes, static_cast<double>(to_serve.forward));
+  EXPECT_LE(*result.test_backward_passes, static_cast<double>(to_serve.backward));
+
+  // On any threads in any order, and where a run was interrupted.
+  ToyRun three(test::toy_scenario(), 3);
+  RoundLoop first = testing_loop(three, GetParam(), 1, /*task_order_seed=*/7);
+  Curve resumed{first.play_round().test_accuracy, first.play_round().test_accuracy};
+  RoundLoop second = testing_loop(three, GetParam(), 1);
+  second.load(first.save(), "checkpoint");
+  const Curve rest = play_tested(second);
+  resumed.insert(resumed.end(), rest.begin(), rest.end());
+  EXPECT_EQ(curve, resumed);
 }
 
 TEST_P(EveryAlgorithm, RefusesATruncatedCheckpoint) {

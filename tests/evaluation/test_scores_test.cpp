@@ -110,11 +110,18 @@ class ScoreTest : public testing::Test {
         trainer(engine),
         shard(federation.test(ClientId{0}, 5)) {}
 
-  TestScores score(const Algorithm& algorithm) {
-    StageSeconds seconds;
-    return score_test_client(
-        algorithm, shard, ClientId{0}, trainer, Rng(1), {},
-        [](const ModelSource& source) { return to_index(source.client) == 2 ? 77 : 1; }, seconds);
+  Scoring scoring(const Algorithm& algorithm) {
+    return {algorithm,
+            trainer,
+            Rng(1),
+            nobody,
+            [](const ModelSource& source) { return to_index(source.client) == 2 ? 77 : 1; },
+            seconds};
+  }
+  TestScores score(const Algorithm& algorithm, ClientId client = ClientId{0}) {
+    TestScores scores = score_natively(scoring(algorithm), shard, client);
+    score_other_policies(scoring(algorithm), shard, client, scores);
+    return scores;
   }
 
   Federation federation;
@@ -122,6 +129,8 @@ class ScoreTest : public testing::Test {
   test::ToyEngine engine;
   Trainer trainer;
   TestShard shard;
+  const Memories nobody;
+  StageSeconds seconds;
 };
 
 TEST_F(ScoreTest, PoliciesAMethodDoesNotServeAreAbsent) {
@@ -152,23 +161,22 @@ TEST_F(ScoreTest, EveryPolicyIsScoredOnTheTestData) {
   EXPECT_DOUBLE_EQ(*scores.known, 20);
   EXPECT_DOUBLE_EQ(*scores.nearest, 30);
   EXPECT_DOUBLE_EQ(*scores.few_label, 40);
-  StageSeconds seconds;
-  EXPECT_DOUBLE_EQ(score_native(algorithm, shard, ClientId{0}, trainer, Rng(1), {}, seconds), 10);
+  const TestScores alone = score_natively(scoring(algorithm), shard, ClientId{0});
+  EXPECT_DOUBLE_EQ(*alone.native, 10);
+  EXPECT_FALSE(alone.known);
   EXPECT_DOUBLE_EQ(score_own(algorithm, ClientId{0}, shard.data, trainer, Rng(1), {}, seconds)->accuracy(), 20);
 }
 
 TEST_F(ScoreTest, EveryClientIsServedAsItselfWithAStreamOfItsOwn) {
   const OneClassPerPolicy algorithm;
-  StageSeconds seconds;
   for (const ClientId client : {ClientId{3}, ClientId{4}}) {
-    static_cast<void>(score_test_client(
-        algorithm, shard, client, trainer, Rng(1), {}, [](const ModelSource&) { return 0; }, seconds));
+    static_cast<void>(score(algorithm, client));
   }
   ASSERT_EQ(algorithm.asked.size(), 12U);
   EXPECT_EQ(algorithm.asked[0], ClientId{3});
   EXPECT_EQ(algorithm.asked[6], ClientId{4});
   EXPECT_NE(algorithm.draws[0], algorithm.draws[6]);
-  static_cast<void>(score_native(algorithm, shard, ClientId{3}, trainer, Rng(1), {}, seconds));
+  static_cast<void>(score_natively(scoring(algorithm), shard, ClientId{3}));
   EXPECT_EQ(algorithm.draws.back(), algorithm.draws[0]);  // another round's model, the same client and stream
 }
 

@@ -77,14 +77,15 @@ class TogetherTest : public testing::Test {
         trainer(engine) {}
 
   Together meet(std::span<const TestPolicy> policies = kTestPolicies) {
-    StageSeconds seconds;
     return serve_together(algorithm, policies, federation, 5, trainer, Rng(1), {}, seconds);
   }
   TestScores score(ClientId client, Together* together) {
-    StageSeconds seconds;
-    return score_test_client(
-        algorithm, federation.test(client, 5), client, trainer, Rng(1), {}, [](const ModelSource&) { return 0; },
-        seconds, together);
+    TestScores scores = score_natively(scoring(together), federation.test(client, 5), client);
+    score_other_policies(scoring(together), federation.test(client, 5), client, scores);
+    return scores;
+  }
+  Scoring scoring(Together* together) {
+    return {algorithm, trainer, Rng(1), nobody, [](const ModelSource&) { return 0; }, seconds, together};
   }
   /// The share of a class in a client's test data, in percent.
   double share(ClientId client, std::int32_t label) const {
@@ -100,6 +101,8 @@ class TogetherTest : public testing::Test {
   test::ToyEngine engine;
   Trainer trainer;
   Sociable algorithm;
+  const Memories nobody;
+  StageSeconds seconds;
 };
 
 TEST_F(TogetherTest, EveryClientGetsItsOwnPredictorAndTheOtherPoliciesStay) {
@@ -118,10 +121,8 @@ TEST_F(TogetherTest, EveryClientGetsItsOwnPredictorAndTheOtherPoliciesStay) {
 
 TEST_F(TogetherTest, AnotherRoundsModelIsServedTogetherToo) {
   Together together = meet(std::array{TestPolicy::native});
-  StageSeconds seconds;
   const ClientId client{1};
-  EXPECT_NEAR(score_native(algorithm, federation.test(client, 5), client, trainer, Rng(1), {}, seconds, &together),
-              share(client, 1), 1e-9);
+  EXPECT_NEAR(*score_natively(scoring(&together), federation.test(client, 5), client).native, share(client, 1), 1e-9);
 }
 
 TEST_F(TogetherTest, APredictorIsGivenAwayOnce) {

@@ -305,6 +305,20 @@ TEST_F(CliFiles, InitWritesWhatRunAccepts) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
+TEST_F(CliFiles, DryRunTellsHowOftenRoundsAreTestedAndWhatThatCosts) {
+  ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
+  const std::string dry = "run " + path("study.toml") + " --dry-run --out " + path("run");
+  const auto said = [&](const std::string& every) {
+    return feroma_cli(dry + " --set evaluation.every=" + every).output;
+  };
+  EXPECT_TRUE(contains(said("0"), "test accuracy      only in the end (evaluation.every = 0)\n")) << said("0");
+  EXPECT_TRUE(contains(said("1"), "test accuracy      after every round, about ")) << said("1");
+  EXPECT_TRUE(contains(said("20"), "test accuracy      after the last round, which costs nothing more\n"));
+  const auto estimate = nlohmann::json::parse(feroma_cli(dry + " --format json").output);
+  EXPECT_GE(estimate["test_every"], 1);
+  EXPECT_LE(estimate["test_share"], 0.05);
+}
+
 TEST_F(CliFiles, DryRunRefusesAPlaceThatCanBeNoRun) {
   ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
   const Result refused =

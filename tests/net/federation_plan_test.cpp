@@ -82,6 +82,8 @@ TEST(FederationPlan, RefusesWhatOnlyASimulatorCanKeep) {
                     [&] { static_cast<void>(plan_of("min_clients = 2", "rounds = 20\n" + table)); });
   };
   EXPECT_TRUE(holds(refusal("[membership]\ntest_only = 1\n"), "membership.test_only must be 0"));
+  EXPECT_TRUE(holds(refusal("[evaluation]\nevery = 2\n"), "evaluation.every must be 0 or left out in a federation"));
+  EXPECT_NO_THROW(static_cast<void>(plan_of("min_clients = 2", "[evaluation]\nevery = 0\n")));
   EXPECT_TRUE(holds(refusal("[membership]\ntest_only = 1\n"), "got 1"));
   EXPECT_TRUE(holds(refusal("[membership]\ndeparture_rate = 0.5\n"), "membership.departure_rate must be 0"));
   EXPECT_TRUE(holds(refusal("[membership]\nevents = '2:-0'\n"), "2:-0"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "feroma/core/config_identity.h"
 #include "tests/expect_error.h"
 
 namespace feroma {
@@ -32,6 +33,18 @@ TEST(Experiment, ResolvedConfigSpellsOutEveryTable) {
   EXPECT_EQ(resolved.at("training.engine").value, SettingValue("native"));
   EXPECT_EQ(resolved.at("privacy.mode").value, SettingValue("off"));
   EXPECT_EQ(resolved.at("algorithm.0.label").value, SettingValue("fedavg"));
+}
+
+TEST(Experiment, WhatIsMeasuredBesideARunDecidesNothing) {
+  const Experiment tested = read(std::string(kMinimal) + "[evaluation]\nevery = 3\n");
+  EXPECT_EQ(tested.evaluation.every, 3);
+  EXPECT_EQ(to_toml(tested.resolved()), to_toml(read(kMinimal).resolved()));
+  EXPECT_EQ(tested.written().at("evaluation.every").value, SettingValue(std::int64_t{3}));
+  EXPECT_EQ(to_toml(config_identity().of(tested.written())), to_toml(config_identity().of(tested.resolved())));
+  EXPECT_EQ(evaluation_of(tested.written()).every, 3);
+  EXPECT_EQ(evaluation_of(tested.resolved()).every, 0) << "a run from before there were tests";
+  expect_error(ErrorCode::invalid_config, "evaluation.every must be >= -1, got -2",
+               [] { return read(std::string(kMinimal) + "[evaluation]\nevery = -2\n").evaluation.every; });
 }
 
 TEST(Experiment, NamesWhatChangesItsBits) {

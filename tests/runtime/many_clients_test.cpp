@@ -32,9 +32,11 @@ double mean_accuracy(ToyRun& run, const RoundLoop& loop, std::size_t count) {
       count,
       [&](std::size_t i, Trainer& trainer) {
         StageSeconds seconds;
+        const Memories nobody;
         const auto client = static_cast<ClientId>(i);
-        scores[i] = score_native(loop.algorithm(), run.federation.test(client, 0), client, trainer,
-                                 Rng(static_cast<std::uint64_t>(run.federation.options().seed)), {}, seconds);
+        const Rng rng(static_cast<std::uint64_t>(run.federation.options().seed));
+        const Scoring scoring{loop.algorithm(), trainer, rng, nobody, [](const ModelSource&) { return 0; }, seconds};
+        scores[i] = *score_natively(scoring, run.federation.test(client, 0), client).native;
       },
       run.stop);
   return spread_of(scores).mean;

@@ -20,6 +20,9 @@ using test::ToyRun;
 class RoundLoopTest : public testing::Test {
  protected:
   RoundLoop loop(const Script& script, double participation = 1, std::string label = "scripted") {
+    return RoundLoop(scripted_setup(script, participation, std::move(label)));
+  }
+  RoundLoop::Setup scripted_setup(const Script& script, double participation = 1, std::string label = "scripted") {
     ScenarioOptions scenario = test::toy_scenario();
     scenario.participation = participation;
     runs.push_back(std::make_unique<ToyRun>(scenario));
@@ -32,7 +35,7 @@ class RoundLoopTest : public testing::Test {
     server.model = run->model;
     server.initial = share(initialise(run->model, Rng(1)));
     server.fit.local_epochs = 3;
-    return RoundLoop({run->federation, plan, std::move(server), run->workers, Rng(42), run->stop, std::nullopt});
+    return {run->federation, plan, std::move(server), run->workers, Rng(42), run->stop, std::nullopt};
   }
   static std::set<std::uint32_t> clients_of(const RoundRecord& record) {
     std::set<std::uint32_t> clients;
@@ -159,6 +162,63 @@ TEST_F(RoundLoopTest, ARoundWithoutAnyAnswerEndsTheRun) {
   RoundLoop everybody = loop(script);
   expect_error(ErrorCode::invalid_data, "every client dropped out; the last one: no luck",
                [&] { return everybody.play_round().round; });
+}
+
+TEST_F(RoundLoopTest, TestsEveryFewRoundsAndAfterTheLast) {
+  const auto tested_rounds = [](int every) {
+    ToyRun toy;
+    RoundLoop::Setup setup = toy.setup("name = 'fedavg'");
+    setup.test_every = every;
+    RoundLoop fedavg(std::move(setup));
+    std::set<int> rounds;
+    while (fedavg.finished_rounds() < fedavg.rounds()) {
+      const RoundRecord record = fedavg.play_round();
+      if (record.test_accuracy) {
+        rounds.insert(record.round);
+      }
+    }
+    return rounds;
+  };
+  EXPECT_EQ(tested_rounds(0), std::set<int>{});
+  EXPECT_EQ(tested_rounds(2), (std::set<int>{2, 4, 5}));
+  EXPECT_EQ(tested_rounds(7), std::set<int>{5});
+}
+
+TEST_F(RoundLoopTest, ATestsTimeIsEvaluationAndPartOfItsRound) {
+  const auto evaluated = [](int every) {
+    ToyRun toy(test::toy_scenario(), 1, [](const ModelSpec& model) { return make_engine(EngineKind::native, model); });
+    RoundLoop::Setup setup = toy.setup("name = 'local'");  // serves strangers with everybody's models, which takes time
+    setup.test_every = every;
+    RoundLoop local(std::move(setup));
+    double rounds = 0;
+    while (local.finished_rounds() < local.rounds()) {
+      rounds += local.play_round().seconds;
+    }
+    EXPECT_DOUBLE_EQ(rounds, local.totals().seconds);
+    StageSeconds stages = local.totals().stages;
+    EXPECT_LE(stages[Stage::evaluate] + stages[Stage::train], rounds);
+    return stages[Stage::evaluate];
+  };
+  double most_without = 0;
+  double least_with = HUGE_VAL;
+  for (int i = 0; i < 3; ++i) {
+    most_without = std::max(most_without, evaluated(0));
+    least_with = std::min(least_with, evaluated(1));
+  }
+  EXPECT_GT(least_with, most_without);
+}
+
+TEST_F(RoundLoopTest, AMethodThatServesNobodyHasNoTestAccuracy) {
+  for (const bool serves : {true, false}) {
+    Script script;
+    script.serves = serves;
+    RoundLoop::Setup setup = scripted_setup(script);
+    setup.test_every = 1;
+    RoundLoop scripted(std::move(setup));
+    EXPECT_EQ(scripted.play_round().test_accuracy.has_value(), serves);
+    test::play_all(scripted);
+    EXPECT_EQ(std::isfinite(scripted.evaluate().accuracy), serves);
+  }
 }
 
 TEST_F(RoundLoopTest, RecordsTheDistributionOfTheRound) {

@@ -36,6 +36,7 @@ struct Script {
   std::vector<float> quality{0, 0.1F, 0.9F, 0.2F, 0.3F, 0.4F};  ///< by round; index 0 is the initial state
   bool knows_client_zero = true;
   bool fails_client_zero = false;
+  bool serves = true;
   std::function<RoundTrace(Round)> trace;
   std::vector<std::vector<std::uint32_t>>* asked = nullptr;  ///< clients whose answers arrived, per uplink
 };
@@ -70,6 +71,9 @@ class Scripted final : public Algorithm {
     }
   }
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
+    if (!script_.serves) {
+      return nullptr;
+    }
     if (policy == TestPolicy::known_association && context.id == ClientId{0} && !script_.knows_client_zero) {
       return nullptr;
     }

@@ -169,6 +169,16 @@ TEST_F(Cells, KeysDoNotDependOnHowAConfigIsWritten) {
       << "its neighbours in the file are no matter";
 }
 
+TEST_F(Cells, KeysDoNotDependOnHowOftenRoundsAreTested) {
+  const SweepCell plain = sweep("[sweep]\nbase = 'base.toml'\n").cells[1];
+  for (const std::int64_t every : {0, 1, 7}) {
+    Settings settings = plain.experiment.resolved();
+    settings["evaluation.every"] = {every, "test"};
+    EXPECT_EQ(make_cell(read_experiment(settings), "").key, plain.key);
+    EXPECT_EQ(cell_hash(settings), plain.hash) << "as a kept cell's config has it";
+  }
+}
+
 TEST_F(Cells, KeysDependOnEveryResolvedValue) {
   const Experiment plain = sweep("[sweep]\nbase = 'base.toml'\n").cells[1].experiment;
   std::set<std::string> keys{make_cell(plain, "").key};

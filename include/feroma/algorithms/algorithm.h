@@ -183,6 +183,10 @@ class Algorithm {
   [[nodiscard]] virtual std::optional<Offer> settle(const Offer& offer, TestContext& context) const;
   /// How test clients that help one another are served together; empty where `predictor` serves each on its own.
   [[nodiscard]] virtual Community community(TestPolicy policy) const;
+  /// How often, at most, a sample of a test client goes through models until it is predicted the method's own way,
+  /// where so many clients train; a stranger has data like nobody's of them. What tests cost a run is told from it
+  /// before the first round; by default every training client has a model that is asked.
+  [[nodiscard]] virtual Passes passes_to_serve(int clients, bool stranger) const;
   /// Absent for methods that do not cluster.
   [[nodiscard]] virtual std::optional<ClusterView> clusters() const;
   /// The personal model of a training client, from what it remembers; null where there is none.
@@ -203,5 +207,8 @@ class Algorithm {
 
 /// Calls `init`; a method that tells more of clients' data than the run's privacy allows is an `unsupported` error.
 void prepare(Algorithm& algorithm, const ServerContext& context);
+
+/// Whether test clients spend of a privacy budget when they are served: what they tell of their data costs.
+[[nodiscard]] bool spends_on_tests(const Algorithm& algorithm, const PrivacyOptions& privacy);
 
 }  // namespace feroma

@@ -57,6 +57,9 @@ class OnTop : public Algorithm {
   [[nodiscard]] std::optional<Offer> settle(const Offer& offer, TestContext& context) const override {
     return training_->settle(offer, context);
   }
+  [[nodiscard]] Passes passes_to_serve(int clients, bool stranger) const override {
+    return training_->passes_to_serve(clients, stranger);
+  }
   [[nodiscard]] const RoundTrace* trace() const override { return training_->trace(); }
   [[nodiscard]] std::vector<ServedModel> served() const override { return training_->served(); }
   [[nodiscard]] std::optional<ProfileShape> profile_shape() const override { return training_->profile_shape(); }

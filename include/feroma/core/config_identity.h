@@ -44,7 +44,8 @@ struct ConfigIdentity {
   std::vector<RetiredKey> retired;
   std::vector<MethodVersion> versions;
 
-  /// The config as the version that had the fewest keys would have written it: what is hashed and compared.
+  /// The config as the version that had the fewest keys would have written it, without those that only observe: what is
+  /// hashed and compared.
   [[nodiscard]] Settings of(Settings config) const;
   /// A resolved config with the versions of what it does, under `version.` and `algorithm.N.version.`; 1 is left out.
   [[nodiscard]] Settings with_versions(Settings resolved) const;
@@ -57,8 +58,6 @@ struct ConfigIdentity {
   /// A resolved config for going on with what was begun: a key that came later, and that neither what somebody wrote
   /// nor what was begun says, is what the code did then, whatever its default is now.
   [[nodiscard]] Settings as_begun(Settings resolved, const Settings& written, const Settings& begun) const;
-  /// A resolved config with keys that only observe, and that nobody wrote, as it was before they came.
-  [[nodiscard]] Settings unobserved(Settings resolved, const Settings& written) const;
   /// A kept config as a reader of new ones takes it: without retired keys and versions.
   [[nodiscard]] Settings readable(const Settings& kept) const;
   /// What somebody wrote to go on with what was begun, perhaps with the kept config itself: what that says of retired

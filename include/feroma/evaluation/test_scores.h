@@ -27,16 +27,22 @@ struct TestScores {
 /// True distribution id of the data a model was trained on; oracle knowledge for scoring only.
 using TrueDistribution = std::function<int(const ModelSource&)>;
 
-/// Clients that are served together find their predictors in `together`; the others need none. `disclosure` is how the
-/// client tells of its data, null without a budget.
-[[nodiscard]] TestScores score_test_client(const Algorithm& algorithm, const TestShard& shard, ClientId client,
-                                           Trainer& trainer, const Rng& rng, const Memories& memories,
-                                           const TrueDistribution& true_distribution, StageSeconds& seconds,
-                                           Together* together = nullptr, Disclosure* disclosure = nullptr);
-/// Only the native policy; for the model of another round. Not a number where the method serves nothing.
-[[nodiscard]] double score_native(const Algorithm& algorithm, const TestShard& shard, ClientId client, Trainer& trainer,
-                                  const Rng& rng, const Memories& memories, StageSeconds& seconds,
-                                  Together* together = nullptr, Disclosure* disclosure = nullptr);
+/// What a test client is scored with. Clients that are served together find their predictors in `together`; the others
+/// need none. `disclosure` is how the client tells of its data, null without a budget.
+struct Scoring {
+  const Algorithm& algorithm;
+  Trainer& trainer;
+  Rng rng;
+  const Memories& memories;
+  TrueDistribution true_distribution;
+  StageSeconds& seconds;
+  Together* together = nullptr;
+  Disclosure* disclosure = nullptr;
+};
+/// The method's own way alone: `native` and what goes with it.
+[[nodiscard]] TestScores score_natively(const Scoring& scoring, const TestShard& shard, ClientId client);
+/// All other policies beside it.
+void score_other_policies(const Scoring& scoring, const TestShard& shard, ClientId client, TestScores& scores);
 
 /// What the method would serve training client `client` now, scored on `view`; absent if it would serve nothing.
 [[nodiscard]] std::optional<Tally> score_own(const Algorithm& algorithm, ClientId client, const View& view,

@@ -49,6 +49,19 @@ struct TrainingOptions {
   }
 };
 
+/// The `[evaluation]` table: what is measured beside a run, and changes no bit of it.
+struct EvaluationOptions {
+  static constexpr int kAutomatic = -1;
+  int every = kAutomatic;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("every", self.every, at_least(kAutomatic),
+          "rounds from one test of what is served to the next, the last round included; 0 never, -1 as often as costs "
+          "at most 5 % of a run");
+  }
+};
+
 /// A scenario file, read and checked.
 struct Experiment {
   ScenarioOptions scenario;
@@ -56,6 +69,7 @@ struct Experiment {
   TrainingOptions training;
   PrivacyOptions privacy;
   AttackOptions attack;
+  EvaluationOptions evaluation;
   std::vector<AlgorithmPlan> algorithms;
   Settings given;                       ///< as written by the user, for messages that name the line
   std::vector<AdaptedDefault> adapted;  ///< defaults that followed from what was written
@@ -63,8 +77,10 @@ struct Experiment {
 
   /// Both of these.
   [[nodiscard]] std::vector<AdaptedDefault> all_adapted() const;
-  /// Every value spelled out, nothing left automatic: running it again gives the same bits.
+  /// Every value that decides the bits spelled out, nothing left automatic: running it again gives the same.
   [[nodiscard]] Settings resolved() const;
+  /// The same with what changes no bit, as a run directory keeps it.
+  [[nodiscard]] Settings written() const;
   [[nodiscard]] EngineKind engine() const;
   /// Whether the model is a TorchScript file of the user's own rather than a name we know.
   [[nodiscard]] bool has_script_model() const { return training.model.ends_with(".pt"); }
@@ -73,6 +89,8 @@ struct Experiment {
   [[nodiscard]] SimdTarget simd() const;
 };
 
+/// What a run's config says of it; where it is older than the table, nothing was measured beside the run.
+[[nodiscard]] EvaluationOptions evaluation_of(const Settings& kept);
 /// A resolved config but for the instruction set, which is each machine's own.
 [[nodiscard]] Settings portable(Settings resolved);
 /// Why what one resolved config began may not go on with another, as changes_between says it; empty where they are
@@ -93,8 +111,6 @@ struct Experiment {
 /// What is wanted, for going on with what was begun with another config, perhaps by an earlier version: keys that came
 /// since, and that nobody wrote, are what the code did then.
 [[nodiscard]] Experiment as_begun(const Experiment& wanted, const Settings& begun);
-/// The same figures, told as they were before there were keys that only observe: those that nobody wrote are left out.
-[[nodiscard]] Experiment unobserved(const Experiment& wanted);
 /// Reads a config that a run or a federation was kept with, perhaps by an earlier version.
 [[nodiscard]] Experiment read_kept_experiment(const Settings& kept);
 

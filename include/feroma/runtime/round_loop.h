@@ -29,6 +29,7 @@ class RoundLoop {
     std::optional<Membership> membership = {};     ///< absent: everybody is always there
     AttackOptions attack = {};                     ///< who lies
     Disclosures* disclosures = nullptr;            ///< clients' ledgers; null where profiles are under no budget
+    int test_every = 0;                            ///< rounds from one test to the next; 0: none but the final one
   };
   explicit RoundLoop(Setup setup);
 
@@ -38,6 +39,8 @@ class RoundLoop {
   [[nodiscard]] RoundRecord play_round();
   /// Serves every test client under every policy.
   [[nodiscard]] ResultRecord evaluate();
+  /// Why rounds are not tested though they were to be; absent where they are, or nobody wants them to be.
+  [[nodiscard]] std::optional<std::string> why_untested() const;
 
   [[nodiscard]] const Algorithm& algorithm() const { return *algorithm_; }
   [[nodiscard]] RunTotals& totals() { return totals_; }
@@ -57,6 +60,16 @@ class RoundLoop {
   [[nodiscard]] int distribution_of(ClientId client, Round round) const;
   [[nodiscard]] std::optional<double> mixing_auc(const RoundTrace& trace, Round round) const;
   void validate(Round round, const std::map<ClientId, ClientReport>& reports, RoundRecord& record);
+  /// Every test client served the method's own way.
+  struct Natives {
+    std::vector<TestScores> scores;  ///< by client
+    TestCost together;               ///< of serving them together
+  };
+  [[nodiscard]] Natives score_natives(const Algorithm& algorithm, const Memories& remembered);
+  /// Mean, spread and tail; not a number where some client was served nothing.
+  [[nodiscard]] static Spread spread_over(const Natives& natives);
+  /// Tests the models after the round that was just played, if it is the turn of one.
+  void test_round(RoundRecord& record);
   [[nodiscard]] std::optional<double> score_best_round();
   /// Labelled samples per class by which a test client may choose.
   [[nodiscard]] int few_labels() const { return setup_.federation.options().few_labels; }
@@ -65,6 +78,9 @@ class RoundLoop {
   /// One worker serves those test clients that help one another, before each is scored.
   [[nodiscard]] Together together(const Algorithm& algorithm, std::span<const TestPolicy> policies,
                                   const Memories& remembered);
+  /// Scores all test clients on all workers: `score(client's place, how, its data)`.
+  void for_each_test_client(const Algorithm& algorithm, const Memories& remembered, Together& met, int labels_per_class,
+                            const std::function<void(std::size_t, const Scoring&, const TestShard&)>& score);
   [[nodiscard]] std::unique_ptr<Algorithm> fresh_algorithm() const;
   /// What clients have spent of their budgets; absent without a guarantee.
   [[nodiscard]] std::optional<double> epsilon() const;
@@ -76,6 +92,8 @@ class RoundLoop {
   SimulatedPool pool_;
   Round round_ = 0;
   RunTotals totals_;
+  std::optional<Natives> tested_;  ///< after the last finished round, where it was tested in this process
+  bool told_untested_ = false;     ///< that some test client is served nothing
 };
 
 }  // namespace feroma

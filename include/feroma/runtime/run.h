@@ -57,6 +57,10 @@ std::vector<ResultRecord> run_config(const std::filesystem::path& file, const Ru
 struct AlgorithmCheck {
   std::optional<std::string> not_applicable;  ///< why it has no meaning for this model or these data
   int extra_rounds = 0;                       ///< after the scheduled ones
+  /// Of a test client's sample, and of a stranger's; none where rounds cannot be tested.
+  Passes to_serve = {};
+  Passes to_serve_stranger = {};
+  int mixed_to_serve = 0;  ///< models that are mixed into a test client's, by profiles
 };
 
 /// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins.
@@ -77,7 +81,9 @@ struct RunEstimate {
   std::int64_t steps = 0;  ///< SGD steps of one algorithm over the scheduled rounds
   std::int64_t parameters = 0;
   std::int64_t memory_bytes = 0;
-  double seconds = 0;  ///< of all algorithms, from a few timed steps on this machine; extra rounds count as the last
+  int test_every = 0;     ///< rounds from one test of what is served to the next; 0: never
+  double test_share = 0;  ///< of the run's computation that these tests take
+  double seconds = 0;     ///< of all algorithms, from a few timed steps on this machine; extra rounds count as the last
   std::vector<AdaptedDefault> adapted;  ///< defaults that gave way
 };
 /// Seconds of a training step, by what they depend on: engine, model, sizes.
