@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "feroma-releases 1";
-constexpr std::string_view kHeader =
+constexpr std::string_view kReleasesHeader =
     "feroma-releases 1: counts what was told of these data under a privacy budget; keep it (docs/privacy.md)\n";
-constexpr std::string_view kNothing = "-";
+constexpr std::string_view kNoNumber = "-";
 
 std::string check_of(std::string_view text) {
   return fmt::format("{:08x}", ::crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size()));
@@ -117,7 +117,7 @@ WitnessFile::Line WitnessFile::read_line(std::string_view text, const std::strin
   const auto releases = parse_number<std::uint64_t>(fields[2]);
   const auto rho = parse_number<double>(fields[3]);
   const auto epsilon = parse_number<double>(fields[4]);
-  require(releases && rho && (epsilon || fields[4] == kNothing), ErrorCode::invalid_data,
+  require(releases && rho && (epsilon || fields[4] == kNoNumber), ErrorCode::invalid_data,
           "{}: expected a count and what it cost, got \"{}\"", where, text);
   return {std::string(fields[1]), {*releases, *rho, epsilon}, std::string(rest)};
 }
@@ -126,9 +126,10 @@ void WitnessFile::read() {
   const std::string text = read_text(path_);
   const std::size_t first = text.find('\n');
   if (first == std::string::npos) {
-    require(kHeader.starts_with(text), ErrorCode::invalid_data, "{}: is no file that counts releases", path_.string());
+    require(kReleasesHeader.starts_with(text), ErrorCode::invalid_data, "{}: is no file that counts releases",
+            path_.string());
     held_->file.truncate(0);
-    held_->file.write_all(std::as_bytes(std::span(kHeader)));
+    held_->file.write_all(std::as_bytes(std::span(kReleasesHeader)));
     held_->file.sync();
     detail::sync_folder(path_.parent_path());
     return;

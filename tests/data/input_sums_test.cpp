@@ -111,17 +111,17 @@ TEST(InputSums, WhatNoSamplesCanHaveIsRefused) {
   const auto error = [&](auto change) {
     InputSums sums = good;
     change(sums);
-    return testing::error_of(ErrorCode::invalid_data, [&] { check_input_sums(client(5), sums, kRow); });
+    return feroma::test::error_of(ErrorCode::invalid_data, [&] { check_input_sums(client(5), sums, kRow); });
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(testing::holds(error([](auto& s) { s.squares[1] = 15.9; }),
+  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[1] = 15.9; }),
                              "client 5's sums of input 1 must have no negative variance"));
-  EXPECT_TRUE(testing::holds(error([&](auto& s) { s.sums[0] = nan; }), "client 5's sums of input 0 must be finite"));
-  EXPECT_TRUE(testing::holds(error([](auto& s) { s.squares[0] = INFINITY; }), "input 0 must be finite"));
-  EXPECT_TRUE(testing::holds(error([](auto& s) { s.squares[0] = 1e300; }), "must be those of 32-bit numbers"));
-  EXPECT_TRUE(testing::holds(error([](auto& s) { s.squares[0] = -1; }), "negative variance"));
-  EXPECT_TRUE(testing::holds(error([](auto& s) { s.samples = 0; }), "samples must be >= 1"));
-  EXPECT_TRUE(testing::holds(error([](auto& s) { s.sums.pop_back(); }), "must be of 2 inputs, got 1 and 2"));
+  EXPECT_TRUE(feroma::test::holds(error([&](auto& s) { s.sums[0] = nan; }), "client 5's sums of input 0 must be finite"));
+  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[0] = INFINITY; }), "input 0 must be finite"));
+  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[0] = 1e300; }), "must be those of 32-bit numbers"));
+  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[0] = -1; }), "negative variance"));
+  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.samples = 0; }), "samples must be >= 1"));
+  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.sums.pop_back(); }), "must be of 2 inputs, got 1 and 2"));
 }
 
 TEST(InputSums, NobodyDecidesForEverybody) {
@@ -137,8 +137,8 @@ TEST(InputSums, NobodyDecidesForEverybody) {
   all[client(4)] = {100, {100, 5}, {200, 9}};  // a column that the others have empty
   const std::map<ClientId, std::string> refused = inflated_sums(all);
   ASSERT_EQ(refused.size(), 2U);
-  EXPECT_TRUE(testing::holds(refused.at(client(2)), "counts 1000 times as many samples"));
-  EXPECT_TRUE(testing::holds(refused.at(client(3)), "its input 0 is 7071 times as large"));
+  EXPECT_TRUE(feroma::test::holds(refused.at(client(2)), "counts 1000 times as many samples"));
+  EXPECT_TRUE(feroma::test::holds(refused.at(client(3)), "its input 0 is 7071 times as large"));
   EXPECT_TRUE(inflated_sums({{client(0), all[client(0)]}, {client(3), all[client(3)]}}).empty())
       << "of two nobody can say which one is right";
 }

@@ -26,15 +26,15 @@ TEST(InputScales, ComeBackFromTheirNumbers) {
 
 TEST(InputScales, WhatIsNoneIsRefusedByName) {
   const auto error = [](std::vector<float> numbers) {
-    return testing::error_of(ErrorCode::invalid_data,
+    return feroma::test::error_of(ErrorCode::invalid_data,
                              [&] { static_cast<void>(scales_from(numbers, kRow, "the file")); });
   };
-  EXPECT_TRUE(testing::holds(error({}), "the file: has no scale of the inputs"));
-  EXPECT_TRUE(testing::holds(error({1, 0}), "for each of 3 inputs, got 2 numbers"));
-  EXPECT_TRUE(testing::holds(error({1, 0, 0, 0, 1, 0}), "input 1 must have a factor above 0"));
-  EXPECT_TRUE(testing::holds(error({1, 0, -1, 0, 1, 0}), "input 1"));
-  EXPECT_TRUE(testing::holds(error({1, 0, 1, 0, 1, std::numeric_limits<float>::infinity()}), "input 2"));
-  EXPECT_TRUE(testing::holds(error({1, 0, 1, 0, std::numeric_limits<float>::quiet_NaN(), 0}), "input 2"));
+  EXPECT_TRUE(feroma::test::holds(error({}), "the file: has no scale of the inputs"));
+  EXPECT_TRUE(feroma::test::holds(error({1, 0}), "for each of 3 inputs, got 2 numbers"));
+  EXPECT_TRUE(feroma::test::holds(error({1, 0, 0, 0, 1, 0}), "input 1 must have a factor above 0"));
+  EXPECT_TRUE(feroma::test::holds(error({1, 0, -1, 0, 1, 0}), "input 1"));
+  EXPECT_TRUE(feroma::test::holds(error({1, 0, 1, 0, 1, std::numeric_limits<float>::infinity()}), "input 2"));
+  EXPECT_TRUE(feroma::test::holds(error({1, 0, 1, 0, std::numeric_limits<float>::quiet_NaN(), 0}), "input 2"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "feroma/core/options.h"
 #include "feroma/partition/shift.h"
 #include "tests/integration/cli_support.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -146,7 +147,7 @@ TEST_F(Messages, AReportMayGoToStandardOutput) {
 
 TEST(DataMessages, WhatCannotBeFetchedIsNotSaidToBe) {
   const std::string home = "FEROMA_DATA=/nowhere ";
-  const Result list = shell(home + FEROMA_BINARY + " data list");
+  const Result list = shell(home + kProgram + " data list");
   EXPECT_FALSE(contains(list.output, "feroma data get emnist")) << list.output;
   EXPECT_TRUE(
       contains(list.output, "absent (download gzip.zip of EMNIST from NIST and unpack it into /nowhere/emnist)"))

@@ -68,7 +68,7 @@ TEST(PrivacyCommand, AuditsALedger) {
 }
 
 TEST(PrivacyCommand, VouchesForALedger) {
-  const testing::TempFolder folder;
+  const feroma::test::TempFolder folder;
   const std::string ledger = (folder / "ledger").string();
   const std::string vouch = "privacy vouch " + ledger + " --job study --releases 3 --rho 0.06 --reason ";
   EXPECT_EQ(feroma_cli("privacy vouch " + ledger + " --job study --releases 3 --rho 0.06").exit_code, 2) << "no reason";

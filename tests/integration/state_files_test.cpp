@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "tests/integration/federation_files.h"
+#include "tests/places.h"
 
 namespace feroma::test {
 namespace {
@@ -18,7 +19,7 @@ class StateFiles : public FederationFiles {
     return result;
   }
   [[nodiscard]] Result in_folder(const std::string& commands) const {
-    return shell("cd " + path("") + "; feroma=" + FEROMA_BINARY + "; umask 022; " + commands);
+    return shell("cd " + path("") + "; feroma=" + kProgram + "; umask 022; " + commands);
   }
 };
 

@@ -115,10 +115,10 @@ TEST_F(Absence, NobodyTellsSumsThatTheFederationHasNoUseFor) {
     stop = true;
   });
   const std::vector<ClientId> there = coordinator.hub().await(1);
-  testing::error_of(ErrorCode::interrupted,
+  feroma::test::error_of(ErrorCode::interrupted,
                     [&] { static_cast<void>(survey_inputs(coordinator.hub(), there, todo.input)); });
   clients.clear();
-  EXPECT_TRUE(testing::holds(ending.text, "the server asked for phase 0 of round 0"));
+  EXPECT_TRUE(feroma::test::holds(ending.text, "the server asked for phase 0 of round 0"));
 }
 
 // Everybody but one is told at the end; the last one comes later, also to a server that was started again.

@@ -40,7 +40,7 @@ class Witness : public ::testing::Test {
     return WitnessFile(file).known(folder / ledger, job, false)[job];
   }
 
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
   fs::path file = folder / "data-releases";
   PrivacyMode mode = PrivacyMode::gaussian;
 };
@@ -228,7 +228,7 @@ TEST_F(Witness, AKillBeforeAnyCallLeavesTheLedgerAhead) {
   int code = 9;
   for (int last = 0; code == 9; ++last) {
     ASSERT_LT(last, 200);
-    const testing::TempFolder copy;
+    const feroma::test::TempFolder copy;
     fs::copy(folder / "ledger", copy / "ledger", fs::copy_options::recursive);
     fs::copy(file, copy / "data-releases");
     PrivacyOptions options;

@@ -278,8 +278,8 @@ TEST(RunFigures, MarkWhereDataChangedBehindAllAlgorithmsToo) {
 
 TEST(RunFigures, AreOfTestAccuracyWhereItIsKnown) {
   const TempFolder folder;
-  testing::write_sample_run(folder / "old", {});
-  testing::write_sample_run(folder / "new", {.test_every = 2});
+  feroma::test::write_sample_run(folder / "old", {});
+  feroma::test::write_sample_run(folder / "new", {.test_every = 2});
   const Figure old = run_figures(load_run(folder / "old")).front();
   EXPECT_TRUE(holds(old.svg, "accuracy as served %"));
   EXPECT_TRUE(holds(old.svg, "fedavg (as served)"));

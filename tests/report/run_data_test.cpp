@@ -65,7 +65,7 @@ TEST(RunData, TellsWhatTheFilesHold) {
 
 TEST(RunData, RoundsOfEarlierVersionsHaveNoTestAccuracy) {
   const TempFolder folder;
-  testing::write_sample_run(folder.path(), {.rounds = 4, .test_every = 2});
+  feroma::test::write_sample_run(folder.path(), {.rounds = 4, .test_every = 2});
   EXPECT_EQ(load_run(folder.path()).algorithms[1].rounds[3].test_accuracy, 75);
   EXPECT_FALSE(load_run(folder.path()).algorithms[1].rounds[2].test_accuracy);
   std::string text = read_text(folder / "events.jsonl");

@@ -12,6 +12,7 @@
 #include "tests/algorithms/every_algorithm.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
+#include "tests/places.h"
 
 namespace feroma {
 namespace {
@@ -264,7 +265,7 @@ TEST_F(Bare, WhatWorkedBeforeIsWhatItWas) {
 // Our own files say what they need, so their runs and cells keep their names.
 TEST(OurConfigs, LeaveNothingToGiveWay) {
   int files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(FEROMA_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_file("configs"))) {
     const std::string text = entry.is_regular_file() ? read_text(entry.path()) : "";
     if (entry.path().extension() != ".toml" || text.find("\n[[algorithm]]") == std::string::npos ||
         text.find("[sweep]") != std::string::npos) {

@@ -87,7 +87,7 @@ TEST(InputSurvey, WhoseSumsCannotBeBelievedHasNoSay) {
   said[client(3)] = forged(40, {80, 40}, {200, 80});
   EXPECT_NE(scales_with(said), expected) << "that one could be true";
   EXPECT_EQ(scales_with(said, {{client(3), 39}}), expected) << "but not with fewer samples than it counts";
-  testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(scales_with({{client(0), Message{}}})); });
+  feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(scales_with({{client(0), Message{}}})); });
 }
 
 /// A table of three owners whose columns have nothing in common.
@@ -134,7 +134,7 @@ class ScaledRun : public ::testing::Test {
     return read_file(folder / run / "models/fedavg.safetensors");
   }
 
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
 };
 
 TEST_F(ScaledRun, TheScaleIsThatOfTheFirstStageOfWhoIsThere) {
@@ -187,7 +187,7 @@ TEST_F(ScaledRun, WhatEarlierVersionsLeftHasNoScaleAndIsRefused) {
   RunCheckpoint old = read_run_checkpoint(state);
   old.input_scale.clear();
   write_run_checkpoint(state, old);
-  EXPECT_TRUE(testing::holds(testing::error_of(ErrorCode::invalid_data, [&] { run("run", Existing::resume); }),
+  EXPECT_TRUE(feroma::test::holds(feroma::test::error_of(ErrorCode::invalid_data, [&] { run("run", Existing::resume); }),
                              "has no scale of the inputs"));
   run("run");
   const std::filesystem::path stored = store_state_path(folder / "run", "fedavg");
@@ -195,9 +195,9 @@ TEST_F(ScaledRun, WhatEarlierVersionsLeftHasNoScaleAndIsRefused) {
   bytes.resize(bytes.size() - sizeof(std::uint64_t) - 4 * sizeof(float));
   write_checkpoint(stored, bytes);
   const std::string error =
-      testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });
-  EXPECT_TRUE(testing::holds(error, stored.string() + ": has no scale of the inputs"));
-  EXPECT_TRUE(testing::holds(error, "train them again"));
+      feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });
+  EXPECT_TRUE(feroma::test::holds(error, stored.string() + ": has no scale of the inputs"));
+  EXPECT_TRUE(feroma::test::holds(error, "train them again"));
 }
 
 TEST_F(ScaledRun, AssignedFilesOfTheFirstVersionStillOpen) {
@@ -209,12 +209,12 @@ TEST_F(ScaledRun, AssignedFilesOfTheFirstVersionStillOpen) {
   auto json = nlohmann::ordered_json::parse(read_text(file));
   json["input_scale"] = nlohmann::ordered_json::array();
   write_file_atomically(file, json.dump());
-  EXPECT_TRUE(testing::holds(
-      testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); }),
+  EXPECT_TRUE(feroma::test::holds(
+      feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); }),
       "has no scale of the inputs"));
   json.erase("input_scale");
   write_file_atomically(file, json.dump());
-  testing::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); });
+  feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); });
   json["version"] = 1;
   write_file_atomically(file, json.dump());
   EXPECT_TRUE(read_assigned(folder / "assigned").scales.empty());
@@ -228,9 +228,9 @@ TEST_F(ScaledRun, AnEncoderOfScaledInputsIsRefusedWhereTheyAreAsTheyAre) {
   std::atomic<bool> stop = false;
   RunOptions options;
   options.out = folder / "other";
-  const std::string error = testing::error_of(
+  const std::string error = feroma::test::error_of(
       ErrorCode::invalid_config, [&] { static_cast<void>(run_experiment(experiment(encoder, false), options, stop)); });
-  EXPECT_TRUE(testing::holds(error, "fedavg.safetensors was trained on scaled inputs"));
+  EXPECT_TRUE(feroma::test::holds(error, "fedavg.safetensors was trained on scaled inputs"));
   EXPECT_NO_THROW(static_cast<void>(run_experiment(experiment(encoder), options, stop)));
 }
 

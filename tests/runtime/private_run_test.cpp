@@ -140,7 +140,7 @@ max_releases = 4
     return "";
   }
 
-  testing::TempFolder folder;
+  feroma::test::TempFolder folder;
 };
 
 TEST_F(InterruptedPrivateRun, ResumesWithItsLedgersAlone) {
