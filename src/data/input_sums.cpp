@@ -17,18 +17,18 @@ constexpr double kMostTimesLarger = 30;
 /// So many times the others' samples a client has at most.
 constexpr double kMostTimesMore = 1000;
 /// What sums of rounded products may lack of a variance that is not negative.
-constexpr double kRounding = 1e-6;
+constexpr double kSumRounding = 1e-6;
 /// A variance this small beside the mean square is rounding.
 constexpr double kNoSpread = 1e-12;
 
-constexpr double kWhite = 255.0;
+constexpr double kWholeByte = 255.0;
 
 template <class Total>
-struct Pair {
+struct SumPair {
   Total sum = 0;
   Total squares = 0;
 
-  void operator+=(const Pair& other) {
+  void operator+=(const SumPair& other) {
     sum += other.sum;
     squares += other.squares;
   }
@@ -36,16 +36,16 @@ struct Pair {
 
 /// Bytes are added up as whole numbers, where 255 stands for 1; numbers as they are.
 template <class Stored>
-struct Adder;
+struct SumRule;
 template <>
-struct Adder<std::uint8_t> {
+struct SumRule<std::uint8_t> {
   using Total = std::uint64_t;
   static constexpr std::uint8_t kTint = 255;
-  static constexpr double kUnit = kWhite;
+  static constexpr double kUnit = kWholeByte;
   static const std::uint8_t* data(const Samples& samples) { return samples.pixels.data(); }
 };
 template <>
-struct Adder<float> {
+struct SumRule<float> {
   using Total = double;
   static constexpr float kTint = 1.0F;
   static constexpr double kUnit = 1.0;
@@ -53,9 +53,9 @@ struct Adder<float> {
 };
 
 template <class Stored>
-Pair<typename Adder<Stored>::Total> sums_of(const Stored* values, std::size_t count) {
-  using Total = typename Adder<Stored>::Total;
-  Pair<Total> pair;
+SumPair<typename SumRule<Stored>::Total> sums_in(const Stored* values, std::size_t count) {
+  using Total = typename SumRule<Stored>::Total;
+  SumPair<Total> pair;
   for (std::size_t i = 0; i < count; ++i) {
     const auto value = static_cast<Total>(values[i]);
     pair.sum += value;
@@ -66,28 +66,28 @@ Pair<typename Adder<Stored>::Total> sums_of(const Stored* values, std::size_t co
 
 template <class Stored>
 InputSums sums_over(const View& view) {
-  using Total = typename Adder<Stored>::Total;
+  using Total = typename SumRule<Stored>::Total;
   const Samples& samples = *view.samples;
   const std::size_t entries = scale_count(view.shape);
   const std::size_t run = static_cast<std::size_t>(view.shape.size()) / entries;
   const auto stride = static_cast<std::size_t>(samples.shape.size());
   const bool is_gray = stride != run * entries;  // one stored channel that is seen as several
-  const auto tint_value = static_cast<Total>(Adder<Stored>::kTint);
-  const Pair<Total> tinted{tint_value * static_cast<Total>(run), tint_value * tint_value * static_cast<Total>(run)};
-  std::vector<Pair<Total>> totals(entries);
+  const auto tint_value = static_cast<Total>(SumRule<Stored>::kTint);
+  const SumPair<Total> tinted{tint_value * static_cast<Total>(run), tint_value * tint_value * static_cast<Total>(run)};
+  std::vector<SumPair<Total>> totals(entries);
   for (const ViewItem& item : view.items) {
-    const Stored* const stored = Adder<Stored>::data(samples) + item.source * stride;
+    const Stored* const stored = SumRule<Stored>::data(samples) + item.source * stride;
     const auto label = static_cast<std::size_t>(samples.labels[item.source]);
     const int tint = view.recipes[item.recipe].transform_of_class[label].tint;
-    const Pair<Total> gray = is_gray ? sums_of(stored, run) : Pair<Total>();
+    const SumPair<Total> gray = is_gray ? sums_in(stored, run) : SumPair<Total>();
     for (std::size_t entry = 0; entry < entries; ++entry) {
       const bool is_tinted = !is_table(view.shape) && tint == static_cast<int>(entry);
-      totals[entry] += is_tinted ? tinted : is_gray ? gray : sums_of(stored + entry * run, run);
+      totals[entry] += is_tinted ? tinted : is_gray ? gray : sums_in(stored + entry * run, run);
     }
   }
   InputSums result{static_cast<std::int64_t>(view.size()), {}, {}};
-  constexpr double unit = Adder<Stored>::kUnit;
-  for (const Pair<Total>& total : totals) {
+  constexpr double unit = SumRule<Stored>::kUnit;
+  for (const SumPair<Total>& total : totals) {
     result.sums.push_back(static_cast<double>(total.sum) / unit);
     result.squares.push_back(static_cast<double>(total.squares) / (unit * unit));
   }
@@ -99,7 +99,7 @@ double values_behind(const InputSums& sums, SampleShape shape) {
          static_cast<double>(scale_count(shape));
 }
 
-double median_of(std::vector<double> values) {
+double middle_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -112,7 +112,7 @@ std::map<ClientId, double> outliers(const std::map<ClientId, double>& values, do
   for (const auto& [client, value] : values) {
     sorted.push_back(value);
   }
-  const double median = median_of(std::move(sorted));
+  const double median = middle_of(std::move(sorted));
   std::map<ClientId, double> found;
   for (const auto& [client, value] : values) {
     if (median > 0 && value > most * median) {
@@ -146,7 +146,7 @@ void check_input_sums(ClientId client, const InputSums& sums, SampleShape shape)
     check(std::isfinite(sums.squares[entry]), entry, "must be finite", sums.squares[entry]);
     const double mean = sums.sums[entry] / count;
     const double square = sums.squares[entry] / count;
-    check(square >= mean * mean * (1 - kRounding), entry, "must have no negative variance", square - mean * mean);
+    check(square >= mean * mean * (1 - kSumRounding), entry, "must have no negative variance", square - mean * mean);
     check(std::sqrt(square) <= most, entry, "must be those of 32-bit numbers", std::sqrt(square));
   }
 }
@@ -181,7 +181,7 @@ std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums
 InputScales scales_of(const std::map<ClientId, InputSums>& all, SampleShape shape) {
   const std::size_t entries = scale_count(shape);
   double count = 0;
-  std::vector<Pair<double>> totals(entries);
+  std::vector<SumPair<double>> totals(entries);
   for (const auto& [client, sums] : all) {
     count += values_behind(sums, shape);
     for (std::size_t entry = 0; entry < entries; ++entry) {
@@ -190,7 +190,7 @@ InputScales scales_of(const std::map<ClientId, InputSums>& all, SampleShape shap
   }
   require(count > 0, ErrorCode::invalid_data, "[standardise] somebody must have a sample, got none");
   InputScales scales;
-  for (const Pair<double>& total : totals) {
+  for (const SumPair<double>& total : totals) {
     const double mean = total.sum / count;
     const double square = total.squares / count;
     const double variance = square - mean * mean;

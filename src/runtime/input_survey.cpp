@@ -11,8 +11,8 @@
 namespace feroma {
 namespace {
 
-constexpr const char* kMethod = "standardise";
-constexpr const char* kScales = "input_scale";
+constexpr const char* kSurvey = "standardise";
+constexpr const char* kScalesKey = "input_scale";
 
 /// Messages have no numbers of 64 bits but whole ones, and the bits are what counts.
 Ints bits_of(std::span<const double> numbers) {
@@ -23,7 +23,7 @@ Ints bits_of(std::span<const double> numbers) {
   return bits;
 }
 
-std::vector<double> numbers_in(const Ints& bits) {
+std::vector<double> doubles_in(const Ints& bits) {
   std::vector<double> numbers;
   for (const std::int64_t number : bits) {
     numbers.push_back(std::bit_cast<double>(number));
@@ -33,11 +33,11 @@ std::vector<double> numbers_in(const Ints& bits) {
 
 InputSums sums_from(ClientId client, const Message& message, SampleShape shape) {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::min();
-  const Answer answer(kMethod, client, message);
+  const Answer answer(kSurvey, client, message);
   InputSums sums;
   sums.samples = answer.examples(1);
-  sums.sums = numbers_in(answer.integers("sums", scale_count(shape), any));
-  sums.squares = numbers_in(answer.integers("squares", scale_count(shape), any));
+  sums.sums = doubles_in(answer.integers("sums", scale_count(shape), any));
+  sums.squares = doubles_in(answer.integers("squares", scale_count(shape), any));
   answer.expect_nothing_else();
   return sums;
 }
@@ -73,13 +73,13 @@ Message survey_answer(const View& train) {
 
 void put_scales(Message& message, const InputScales& scales) {
   if (!scales.empty()) {
-    message.values[kScales] = numbers_of(scales);
+    message.values[kScalesKey] = numbers_of(scales);
   }
 }
 
 InputScales take_scales(Message& message, SampleShape shape, const std::string& what) {
-  const Floats numbers = message.has(kScales) ? message.floats(kScales) : Floats();
-  message.values.erase(kScales);
+  const Floats numbers = message.has(kScalesKey) ? message.floats(kScalesKey) : Floats();
+  message.values.erase(kScalesKey);
   return scales_from(numbers, shape, what);
 }
 
@@ -107,14 +107,14 @@ void InputSurvey::uplink(Round, int, std::map<ClientId, Message>& answers, Stage
 
 InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, SampleShape shape) {
   InputSurvey survey(shape);
-  const Exchanged exchanged = exchange_phases(survey, pool, kSurveyRound, {clients.begin(), clients.end()}, kMethod);
+  const Exchanged exchanged = exchange_phases(survey, pool, kSurveyRound, {clients.begin(), clients.end()}, kSurvey);
   std::map<ClientId, InputSums> believed;
   for (const auto& [client, sums] : survey.sums()) {
     const std::int64_t announced = exchanged.reports.at(client).num_examples;
     if (sums.samples <= announced) {
       believed[client] = sums;
     } else {
-      log::warning("{}: the sums of client {} are of {} samples, and it announces {}: they are left out", kMethod,
+      log::warning("{}: the sums of client {} are of {} samples, and it announces {}: they are left out", kSurvey,
                    pool.called(client), sums.samples, announced);
     }
   }

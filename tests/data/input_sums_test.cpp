@@ -12,26 +12,26 @@
 namespace feroma {
 namespace {
 
-constexpr SampleShape kRow{1, 1, 2};
+constexpr SampleShape kTwoColumns{1, 1, 2};
 
-ClientId client(std::uint32_t number) { return static_cast<ClientId>(number); }
+ClientId client_number(std::uint32_t number) { return static_cast<ClientId>(number); }
 
-View whole(const Dataset& dataset) {
+View whole_view(const Dataset& dataset) {
   std::vector<std::uint32_t> rows(dataset.train.count());
   std::iota(rows.begin(), rows.end(), 0U);
   return plain_view(dataset, rows);
 }
 
-Dataset table(std::vector<float> values) {
+Dataset table_of(std::vector<float> values) {
   Dataset dataset;
   dataset.classes = 1;
-  dataset.train.shape = kRow;
+  dataset.train.shape = kTwoColumns;
   dataset.train.values = std::move(values);
   dataset.train.labels.resize(dataset.train.values.size() / 2);
   return dataset;
 }
 
-InputScales scales_of_one(const View& view) { return scales_of({{client(0), input_sums(view)}}, view.shape); }
+InputScales scale_of_one(const View& view) { return scales_of({{client_number(0), input_sums(view)}}, view.shape); }
 
 // Channel 0 has the bytes 0, 0, 51, 51 (0 and 0.2): mean 0.1, standard deviation 0.1. Channel 1 does not vary.
 TEST(InputSums, OfBytesPerChannel) {
@@ -40,11 +40,11 @@ TEST(InputSums, OfBytesPerChannel) {
   dataset.train.shape = {2, 1, 2};
   dataset.train.pixels = {0, 51, 255, 255, 51, 0, 255, 255};
   dataset.train.labels = {0, 0};
-  const InputSums sums = input_sums(whole(dataset));
+  const InputSums sums = input_sums(whole_view(dataset));
   EXPECT_EQ(sums.samples, 2);
   EXPECT_EQ(sums.sums, (std::vector<double>{0.4, 4}));
   EXPECT_EQ(sums.squares[1], 4) << "bytes are exact";
-  const InputScales scales = scales_of_one(whole(dataset));
+  const InputScales scales = scale_of_one(whole_view(dataset));
   ASSERT_EQ(scales.size(), 2U);
   EXPECT_FLOAT_EQ(scales[0].factor, 10.0F);
   EXPECT_FLOAT_EQ(scales[0].offset, -1.0F);
@@ -52,8 +52,8 @@ TEST(InputSums, OfBytesPerChannel) {
 }
 
 TEST(InputSums, OfNumbersPerColumn) {
-  const Dataset dataset = table({998, 7, 1002, 7});
-  const InputScales scales = scales_of_one(whole(dataset));
+  const Dataset dataset = table_of({998, 7, 1002, 7});
+  const InputScales scales = scale_of_one(whole_view(dataset));
   ASSERT_EQ(scales.size(), 2U);
   EXPECT_FLOAT_EQ(scales[0].factor, 0.5F);
   EXPECT_FLOAT_EQ(scales[0].offset, -500.0F);
@@ -68,7 +68,7 @@ TEST(InputSums, ATintIsPartOfThePicture) {
   dataset.train.shape = {1, 2, 2};
   dataset.train.pixels = {0, 0, 51, 51};
   dataset.train.labels = {0};
-  View view = whole(dataset);
+  View view = whole_view(dataset);
   view.shape = {3, 2, 2};
   const std::vector<Recipe> recipes{{{{.quarter_turns = 1, .tint = 2}}, {0}}};
   view.recipes = recipes;
@@ -77,16 +77,16 @@ TEST(InputSums, ATintIsPartOfThePicture) {
 }
 
 TEST(InputSums, AreOfValuesBeforeTheyAreScaled) {
-  const Dataset dataset = table({1, 2, 3, 4});
+  const Dataset dataset = table_of({1, 2, 3, 4});
   const InputScales scales{{5, 6}, {7, 8}};
-  EXPECT_EQ(input_sums(with_scales(whole(dataset), scales)), input_sums(whole(dataset)));
+  EXPECT_EQ(input_sums(with_scales(whole_view(dataset), scales)), input_sums(whole_view(dataset)));
 }
 
 // A unit must not matter: only what is the same up to rounding has no spread.
 TEST(InputScales, OfTinyAndHugeColumns) {
   for (const float unit : {1e-30F, 1e-9F, 1.0F, 1e9F, 1e30F}) {
-    const Dataset dataset = table({unit, unit, 3 * unit, unit});
-    const InputScales scales = scales_of_one(whole(dataset));
+    const Dataset dataset = table_of({unit, unit, 3 * unit, unit});
+    const InputScales scales = scale_of_one(whole_view(dataset));
     EXPECT_NEAR(scales[0].factor * unit, 1, 1e-5) << unit;
     EXPECT_NEAR(scales[0].offset, -2, 1e-5) << unit;
     EXPECT_EQ(scales[1].factor, 1) << unit;
@@ -94,11 +94,12 @@ TEST(InputScales, OfTinyAndHugeColumns) {
 }
 
 TEST(InputScales, OfManyClientsAreThoseOfAllTheirSamples) {
-  const Dataset a = table({1, 0, 2, 0, 9, 1});
-  const Dataset b = table({4, 1, 8, 1});
-  const Dataset both = table({1, 0, 2, 0, 9, 1, 4, 1, 8, 1});
-  const InputScales apart = scales_of({{client(0), input_sums(whole(a))}, {client(3), input_sums(whole(b))}}, kRow);
-  const InputScales together = scales_of_one(whole(both));
+  const Dataset a = table_of({1, 0, 2, 0, 9, 1});
+  const Dataset b = table_of({4, 1, 8, 1});
+  const Dataset both = table_of({1, 0, 2, 0, 9, 1, 4, 1, 8, 1});
+  const InputScales apart = scales_of(
+      {{client_number(0), input_sums(whole_view(a))}, {client_number(3), input_sums(whole_view(b))}}, kTwoColumns);
+  const InputScales together = scale_of_one(whole_view(both));
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_FLOAT_EQ(apart[i].factor, together[i].factor);
     EXPECT_FLOAT_EQ(apart[i].offset, together[i].offset);
@@ -107,39 +108,40 @@ TEST(InputScales, OfManyClientsAreThoseOfAllTheirSamples) {
 
 TEST(InputSums, WhatNoSamplesCanHaveIsRefused) {
   const InputSums good{4, {4, 8}, {8, 16}};
-  EXPECT_NO_THROW(check_input_sums(client(5), good, kRow));
+  EXPECT_NO_THROW(check_input_sums(client_number(5), good, kTwoColumns));
   const auto error = [&](auto change) {
     InputSums sums = good;
     change(sums);
-    return feroma::test::error_of(ErrorCode::invalid_data, [&] { check_input_sums(client(5), sums, kRow); });
+    return test::error_of(ErrorCode::invalid_data, [&] { check_input_sums(client_number(5), sums, kTwoColumns); });
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[1] = 15.9; }),
-                             "client 5's sums of input 1 must have no negative variance"));
-  EXPECT_TRUE(feroma::test::holds(error([&](auto& s) { s.sums[0] = nan; }), "client 5's sums of input 0 must be finite"));
-  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[0] = INFINITY; }), "input 0 must be finite"));
-  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[0] = 1e300; }), "must be those of 32-bit numbers"));
-  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.squares[0] = -1; }), "negative variance"));
-  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.samples = 0; }), "samples must be >= 1"));
-  EXPECT_TRUE(feroma::test::holds(error([](auto& s) { s.sums.pop_back(); }), "must be of 2 inputs, got 1 and 2"));
+  EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[1] = 15.9; }),
+                          "client 5's sums of input 1 must have no negative variance"));
+  EXPECT_TRUE(test::holds(error([&](auto& s) { s.sums[0] = nan; }), "client 5's sums of input 0 must be finite"));
+  EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[0] = INFINITY; }), "input 0 must be finite"));
+  EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[0] = 1e300; }), "must be those of 32-bit numbers"));
+  EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[0] = -1; }), "negative variance"));
+  EXPECT_TRUE(test::holds(error([](auto& s) { s.samples = 0; }), "samples must be >= 1"));
+  EXPECT_TRUE(test::holds(error([](auto& s) { s.sums.pop_back(); }), "must be of 2 inputs, got 1 and 2"));
 }
 
 TEST(InputSums, NobodyDecidesForEverybody) {
   std::map<ClientId, InputSums> all;
   for (std::uint32_t i = 0; i < 5; ++i) {
-    all[client(i)] = {100, {100, 0}, {200, 0}};
+    all[client_number(i)] = {100, {100, 0}, {200, 0}};
   }
   EXPECT_TRUE(inflated_sums(all).empty());
-  all[client(1)].samples = 50;  // a few more or fewer are no reason
+  all[client_number(1)].samples = 50;  // a few more or fewer are no reason
   EXPECT_TRUE(inflated_sums(all).empty());
-  all[client(2)] = {100'001, {1e5, 0}, {2e5, 0}};
-  all[client(3)] = {100, {1e6, 0}, {1e10, 0}};
-  all[client(4)] = {100, {100, 5}, {200, 9}};  // a column that the others have empty
+  all[client_number(2)] = {100'001, {1e5, 0}, {2e5, 0}};
+  all[client_number(3)] = {100, {1e6, 0}, {1e10, 0}};
+  all[client_number(4)] = {100, {100, 5}, {200, 9}};  // a column that the others have empty
   const std::map<ClientId, std::string> refused = inflated_sums(all);
   ASSERT_EQ(refused.size(), 2U);
-  EXPECT_TRUE(feroma::test::holds(refused.at(client(2)), "counts 1000 times as many samples"));
-  EXPECT_TRUE(feroma::test::holds(refused.at(client(3)), "its input 0 is 7071 times as large"));
-  EXPECT_TRUE(inflated_sums({{client(0), all[client(0)]}, {client(3), all[client(3)]}}).empty())
+  EXPECT_TRUE(test::holds(refused.at(client_number(2)), "counts 1000 times as many samples"));
+  EXPECT_TRUE(test::holds(refused.at(client_number(3)), "its input 0 is 7071 times as large"));
+  EXPECT_TRUE(
+      inflated_sums({{client_number(0), all[client_number(0)]}, {client_number(3), all[client_number(3)]}}).empty())
       << "of two nobody can say which one is right";
 }
 

@@ -18,13 +18,13 @@ using test::feroma_cli;
 using test::Result;
 using test::text_of;
 
-constexpr int kOwners = 4;
-constexpr int kTrainRows = 120;
-constexpr int kTestRows = 41;
-constexpr const char* kColumns = "glucose,age,pressure,platelets,income,dose";
+constexpr int kSites = 4;
+constexpr int kSiteRows = 120;
+constexpr int kWardRows = 41;
+constexpr const char* kPatientColumns = "glucose,age,pressure,platelets,income,dose";
 
 /// Numbers between -1 and 1 that are the same on every machine.
-class Numbers {
+class PatientNumbers {
  public:
   double next() {
     state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -36,7 +36,7 @@ class Numbers {
 };
 
 /// One patient: six columns on six scales, of which the label needs four; owners differ in their means.
-std::string row(Numbers& numbers, int owner, double last_times) {
+std::string patient_row(PatientNumbers& numbers, int owner, double last_times) {
   constexpr std::array<double, 6> size{1, 20, 15, 50'000, 1e6, 1e-5};
   constexpr std::array<double, 6> middle{5, 60, 120, 250'000, 3e6, 4e-5};
   constexpr std::array<double, 6> weight{1, -1, 0, 1, 0, 2};
@@ -55,31 +55,31 @@ class ScaledTables : public test::FederationFiles {
   void SetUp() override {}  // a run needs no network
 
   void write_data(const std::string& folder, double last_times = 1) const {
-    Numbers numbers;
+    PatientNumbers numbers;
     std::filesystem::create_directory(path(folder));
     std::ofstream(path(folder + "/dataset.toml"))
         << "[dataset]\nkind = 'csv'\nfile = 'train.csv'\ntest_file = 'test.csv'\nlabel_column = 'state'\n"
            "class_names = 'ill, well'\nowner_column = 'owner'\n";
     std::ofstream train(path(folder + "/train.csv"));
     std::ofstream held_back(path(folder + "/test.csv"));
-    train << kColumns << ",state,owner\n";
-    held_back << kColumns << ",state,owner\n";
-    for (int owner = 0; owner < kOwners; ++owner) {
-      write_rows(train, folder + fmt::format("-site-{}", owner), kTrainRows, numbers, owner, last_times);
-      write_rows(held_back, folder + fmt::format("-ward-{}", owner), kTestRows, numbers, owner, last_times);
+    train << kPatientColumns << ",state,owner\n";
+    held_back << kPatientColumns << ",state,owner\n";
+    for (int owner = 0; owner < kSites; ++owner) {
+      write_rows(train, folder + fmt::format("-site-{}", owner), kSiteRows, numbers, owner, last_times);
+      write_rows(held_back, folder + fmt::format("-ward-{}", owner), kWardRows, numbers, owner, last_times);
     }
   }
 
   /// The same rows for the scenario, and in a folder of their own.
-  void write_rows(std::ofstream& all, const std::string& own, int count, Numbers& numbers, int owner,
+  void write_rows(std::ofstream& all, const std::string& own, int count, PatientNumbers& numbers, int owner,
                   double last_times) const {
     std::filesystem::create_directory(path(own));
     std::ofstream(path(own + "/dataset.toml"))
         << "[dataset]\nkind = 'csv'\nfile = 'rows.csv'\nlabel_column = 'state'\nclass_names = 'ill, well'\n";
     std::ofstream rows(path(own + "/rows.csv"));
-    rows << kColumns << ",state\n";
+    rows << kPatientColumns << ",state\n";
     for (int i = 0; i < count; ++i) {
-      const std::string text = row(numbers, owner, last_times);
+      const std::string text = patient_row(numbers, owner, last_times);
       rows << text << "\n";
       all << text << ",owner-" << owner << "\n";
     }
@@ -104,7 +104,7 @@ learning_rate = 0.05
 [[algorithm]]
 {}
 )",
-                                             path(data), kOwners, scenario, algorithm);
+                                             path(data), kSites, scenario, algorithm);
   }
 
   [[nodiscard]] double accuracy_of_run(const std::string& run) const {
@@ -143,10 +143,10 @@ TEST_F(ScaledTables, PredictionsAreAsGoodAsTheRunSays) {
     write_config("all.toml", "data", algorithm);
     play("all.toml", "all", " --overwrite");
     double sum = 0;
-    for (int owner = 0; owner < kOwners; ++owner) {
+    for (int owner = 0; owner < kSites; ++owner) {
       sum += assigned_and_predicted("all", fmt::format("data-ward-{}", owner));
     }
-    EXPECT_DOUBLE_EQ(sum / kOwners, accuracy_of_run("all")) << algorithm;
+    EXPECT_DOUBLE_EQ(sum / kSites, accuracy_of_run("all")) << algorithm;
   }
 }
 

@@ -22,11 +22,11 @@
 namespace feroma {
 namespace {
 
-constexpr SampleShape kRow{1, 1, 2};
+constexpr SampleShape kTwoInputs{1, 1, 2};
 
-ClientId client(std::uint32_t number) { return static_cast<ClientId>(number); }
+ClientId survey_client(std::uint32_t number) { return static_cast<ClientId>(number); }
 
-Message forged(std::int64_t count, std::vector<double> sums, std::vector<double> squares) {
+Message forged_sums(std::int64_t count, std::vector<double> sums, std::vector<double> squares) {
   const auto bits = [](const std::vector<double>& numbers) {
     Ints all;
     for (const double number : numbers) {
@@ -38,7 +38,7 @@ Message forged(std::int64_t count, std::vector<double> sums, std::vector<double>
 }
 
 /// Clients that say what the test wants.
-class Claims final : public ClientPool {
+class ClaimedSums final : public ClientPool {
  public:
   [[nodiscard]] std::map<ClientId, ClientOutcome> exchange(const Algorithm&, Round round, int,
                                                            std::span<const ClientId> participants) override {
@@ -57,37 +57,41 @@ class Claims final : public ClientPool {
   std::map<ClientId, std::int64_t> announced;
 };
 
-InputScales scales_with(const std::map<ClientId, Message>& said,
-                        const std::map<ClientId, std::int64_t>& announced = {}) {
-  Claims pool;
+InputScales scales_of_claims(const std::map<ClientId, Message>& said,
+                             const std::map<ClientId, std::int64_t>& announced = {}) {
+  ClaimedSums pool;
   pool.said = said;
   pool.announced = announced;
   std::vector<ClientId> all;
   for (const auto& [who, message] : said) {
     all.push_back(who);
   }
-  return survey_inputs(pool, all, kRow);
+  return survey_inputs(pool, all, kTwoInputs);
 }
 
 TEST(InputSurvey, WhoseSumsCannotBeBelievedHasNoSay) {
-  const Message good = forged(10, {10, 0}, {20, 10});
-  const std::map<ClientId, Message> honest{{client(0), good}, {client(1), good}, {client(2), good}};
-  const InputScales expected = scales_with(honest);
+  const Message good = forged_sums(10, {10, 0}, {20, 10});
+  const std::map<ClientId, Message> honest{
+      {survey_client(0), good}, {survey_client(1), good}, {survey_client(2), good}};
+  const InputScales expected = scales_of_claims(honest);
   EXPECT_EQ(expected, (InputScales{{1, -1}, {1, 0}}));
   const double infinity = std::numeric_limits<double>::infinity();
   for (const Message& lie :
-       {forged(10, {10, 0}, {5, 10}), forged(10, {10, 0}, {infinity, 10}), forged(10, {1e45, 0}, {1e90, 10}),
-        forged(20'000, {2e4, 0}, {4e4, 2e4}), forged(10, {1e5, 0}, {2e9, 10}), forged(10, {10}, {20}),
-        forged(-1, {10, 0}, {20, 10}), forged(2'000'000'000, {2e9, 0}, {4e9, 2e9}), Message{}}) {
+       {forged_sums(10, {10, 0}, {5, 10}), forged_sums(10, {10, 0}, {infinity, 10}),
+        forged_sums(10, {1e45, 0}, {1e90, 10}), forged_sums(20'000, {2e4, 0}, {4e4, 2e4}),
+        forged_sums(10, {1e5, 0}, {2e9, 10}), forged_sums(10, {10}, {20}), forged_sums(-1, {10, 0}, {20, 10}),
+        forged_sums(2'000'000'000, {2e9, 0}, {4e9, 2e9}), Message{}}) {
     std::map<ClientId, Message> said = honest;
-    said[client(3)] = lie;
-    EXPECT_EQ(scales_with(said), expected);
+    said[survey_client(3)] = lie;
+    EXPECT_EQ(scales_of_claims(said), expected);
   }
   std::map<ClientId, Message> said = honest;
-  said[client(3)] = forged(40, {80, 40}, {200, 80});
-  EXPECT_NE(scales_with(said), expected) << "that one could be true";
-  EXPECT_EQ(scales_with(said, {{client(3), 39}}), expected) << "but not with fewer samples than it counts";
-  feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(scales_with({{client(0), Message{}}})); });
+  said[survey_client(3)] = forged_sums(40, {80, 40}, {200, 80});
+  EXPECT_NE(scales_of_claims(said), expected) << "that one could be true";
+  EXPECT_EQ(scales_of_claims(said, {{survey_client(3), 39}}), expected) << "but not with fewer samples than it counts";
+  test::error_of(ErrorCode::invalid_data, [&] {
+    static_cast<void>(scales_of_claims({{survey_client(0), Message{}}}));
+  });
 }
 
 /// A table of three owners whose columns have nothing in common.
@@ -134,29 +138,29 @@ class ScaledRun : public ::testing::Test {
     return read_file(folder / run / "models/fedavg.safetensors");
   }
 
-  feroma::test::TempFolder folder;
+  test::TempFolder folder;
 };
 
 TEST_F(ScaledRun, TheScaleIsThatOfTheFirstStageOfWhoIsThere) {
   const auto federation = make_federation(experiment());
   std::map<ClientId, InputSums> sums;
   for (const std::uint32_t who : {0U, 2U}) {
-    sums[client(who)] = input_sums(federation->shard(client(who), 1).train);
+    sums[survey_client(who)] = input_sums(federation->shard(survey_client(who), 1).train);
   }
-  const std::vector<ClientId> there{client(0), client(2)};
+  const std::vector<ClientId> there{survey_client(0), survey_client(2)};
   EXPECT_EQ(survey_inputs(*federation, there), scales_of(sums, federation->shape()));
-  EXPECT_EQ(federation->shard(client(0), 1).train.scales.size(), 0U) << "whoever makes it says when";
+  EXPECT_EQ(federation->shard(survey_client(0), 1).train.scales.size(), 0U) << "whoever makes it says when";
 }
 
 TEST_F(ScaledRun, TheScaleIsInEverythingThatHasAModel) {
   run("run");
   const OpenedStore store = open_store(folder / "run", "");
   const auto federation = make_federation(experiment());
-  const std::vector<ClientId> all{client(0), client(1), client(2)};
+  const std::vector<ClientId> all{survey_client(0), survey_client(1), survey_client(2)};
   EXPECT_EQ(store.scales, survey_inputs(*federation, all));
   const ModelFile file = read_safetensors(folder / "run/models/fedavg.safetensors", store.initial->shared_layout());
   EXPECT_EQ(file.metadata.at("input_scale"), fmt::format("{}", fmt::join(numbers_of(store.scales), " ")));
-  const View data = federation->test(client(1), 1).data;
+  const View data = federation->test(survey_client(1), 1).data;
   const Assigned assigned = assign_from(store, {data}, {}, nullptr);
   write_assigned(folder / "assigned", assigned);
   EXPECT_EQ(read_assigned(folder / "assigned").scales, store.scales) << "to the last bit";
@@ -187,34 +191,34 @@ TEST_F(ScaledRun, WhatEarlierVersionsLeftHasNoScaleAndIsRefused) {
   RunCheckpoint old = read_run_checkpoint(state);
   old.input_scale.clear();
   write_run_checkpoint(state, old);
-  EXPECT_TRUE(feroma::test::holds(feroma::test::error_of(ErrorCode::invalid_data, [&] { run("run", Existing::resume); }),
-                             "has no scale of the inputs"));
+  EXPECT_TRUE(test::holds(test::error_of(ErrorCode::invalid_data, [&] { run("run", Existing::resume); }),
+                          "has no scale of the inputs"));
   run("run");
   const std::filesystem::path stored = store_state_path(folder / "run", "fedavg");
   Bytes bytes = read_checkpoint(stored);
   bytes.resize(bytes.size() - sizeof(std::uint64_t) - 4 * sizeof(float));
   write_checkpoint(stored, bytes);
   const std::string error =
-      feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });
-  EXPECT_TRUE(feroma::test::holds(error, stored.string() + ": has no scale of the inputs"));
-  EXPECT_TRUE(feroma::test::holds(error, "train them again"));
+      test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });
+  EXPECT_TRUE(test::holds(error, stored.string() + ": has no scale of the inputs"));
+  EXPECT_TRUE(test::holds(error, "train them again"));
 }
 
 TEST_F(ScaledRun, AssignedFilesOfTheFirstVersionStillOpen) {
   run("run");
   const OpenedStore store = open_store(folder / "run", "");
   const auto federation = make_federation(experiment());
-  write_assigned(folder / "assigned", assign_from(store, {federation->test(client(1), 1).data}, {}, nullptr));
+  write_assigned(folder / "assigned", assign_from(store, {federation->test(survey_client(1), 1).data}, {}, nullptr));
   const std::filesystem::path file = folder / "assigned/assigned.json";
   auto json = nlohmann::ordered_json::parse(read_text(file));
   json["input_scale"] = nlohmann::ordered_json::array();
   write_file_atomically(file, json.dump());
-  EXPECT_TRUE(feroma::test::holds(
-      feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); }),
+  EXPECT_TRUE(test::holds(
+      test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); }),
       "has no scale of the inputs"));
   json.erase("input_scale");
   write_file_atomically(file, json.dump());
-  feroma::test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); });
+  test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); });
   json["version"] = 1;
   write_file_atomically(file, json.dump());
   EXPECT_TRUE(read_assigned(folder / "assigned").scales.empty());
@@ -228,9 +232,9 @@ TEST_F(ScaledRun, AnEncoderOfScaledInputsIsRefusedWhereTheyAreAsTheyAre) {
   std::atomic<bool> stop = false;
   RunOptions options;
   options.out = folder / "other";
-  const std::string error = feroma::test::error_of(
+  const std::string error = test::error_of(
       ErrorCode::invalid_config, [&] { static_cast<void>(run_experiment(experiment(encoder, false), options, stop)); });
-  EXPECT_TRUE(feroma::test::holds(error, "fedavg.safetensors was trained on scaled inputs"));
+  EXPECT_TRUE(test::holds(error, "fedavg.safetensors was trained on scaled inputs"));
   EXPECT_NO_THROW(static_cast<void>(run_experiment(experiment(encoder), options, stop)));
 }
 
