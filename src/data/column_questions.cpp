@@ -65,19 +65,19 @@ std::optional<std::string_view> unix_unit(const CsvTable& table, std::size_t col
   return std::nullopt;
 }
 
-struct Target {
+struct LabelTarget {
   std::size_t values = 0;  ///< different ones that occur
   std::size_t rare = 0;    ///< of them with few samples
 };
 
-Target target_of(const Dataset& dataset) {
+LabelTarget target_of(const Dataset& dataset) {
   std::vector<std::size_t> counts(static_cast<std::size_t>(dataset.classes));
   for (const Samples* samples : {&dataset.train, &dataset.test}) {
     for (const std::int32_t label : samples->labels) {
       ++counts.at(static_cast<std::size_t>(label));
     }
   }
-  Target target;
+  LabelTarget target;
   for (const std::size_t count : counts) {
     target.values += count > 0 ? 1U : 0U;
     target.rare += count > 0 && count < kFewSamples ? 1U : 0U;
@@ -120,7 +120,7 @@ void ask_about_inputs(const CsvTable& table, std::span<const std::size_t> unclai
 }
 
 void ask_about_target(const Dataset& dataset, std::string_view key, std::string_view folder) {
-  const Target target = target_of(dataset);
+  const LabelTarget target = target_of(dataset);
   const Limits limits = limits_of(dataset);
   const bool plausible =
       target.values <= limits.few || (target.values <= limits.many && target.rare * 2 <= target.values);

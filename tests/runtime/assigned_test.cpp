@@ -119,7 +119,7 @@ TEST_F(AssignedTest, MethodsWithoutProfilesServeWhatTheyHold) {
 }
 
 TEST_F(AssignedTest, ModelsThatAreDamagedOrChangedPlacesAreRefused) {
-  run(kFeroma);
+  run(kServedFeroma);
   const auto model = [this](int client) {
     return folder / fmt::format("run/models/feroma-auto-client-{}.safetensors", client);
   };
