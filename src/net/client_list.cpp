@@ -20,7 +20,7 @@ constexpr std::string_view kRevoked = "revoked";
 constexpr std::string_view kHeading =
     "# The clients of this federation: id, name, SHA-256 of the certificate. Who is not here may not take part.\n"
     "# The word \"revoked\" at the end of a line shuts a client out.\n";
-constexpr std::string_view kSeal = "# feroma-clients 2: ";
+constexpr std::string_view kListSeal = "# feroma-clients 2: ";
 constexpr std::size_t kFingerprintDigits = 64;
 constexpr std::size_t kLongestName = 64;
 
@@ -114,7 +114,7 @@ ClientList parse_list(std::string_view text, const fs::path& path) {
       taken.add(entries.back(), where);
     }
   }
-  require(detail::keeps_seal(kSeal, entries.size(), text), ErrorCode::invalid_data,
+  require(detail::keeps_seal(kListSeal, entries.size(), text), ErrorCode::invalid_data,
           "{}: is cut, damaged or was changed by hand: {} clients follow the first line, which says otherwise or has "
           "another SHA-256; carry it over again from where certificates are made, or take that line out if the rest is "
           "right",
@@ -124,7 +124,7 @@ ClientList parse_list(std::string_view text, const fs::path& path) {
 
 /// Whether a list can be read is seen before it is written: one that cannot would shut everybody out.
 void write_sealed(const fs::path& path, const std::string& rest) {
-  write_file_atomically(path, detail::sealed(kSeal, parse_list(rest, path).entries().size(), rest));
+  write_file_atomically(path, detail::sealed(kListSeal, parse_list(rest, path).entries().size(), rest));
 }
 
 template <class Matches>
@@ -190,7 +190,7 @@ void add_to_client_list(const fs::path& path, const ClientEntry& entry) {
   const bool is_there = fs::exists(path, unknown);
   const std::string before = is_there ? read_text(path) : std::string(kHeading);
   static_cast<void>(parse_list(before, path));
-  std::string text(detail::below_seal(kSeal, before));
+  std::string text(detail::below_seal(kListSeal, before));
   if (!text.empty() && text.back() != '\n') {
     text += '\n';  // somebody edited the list by hand
   }
@@ -207,7 +207,7 @@ void revoke_in_client_list(const fs::path& path, std::string_view name) {
     return;
   }
   std::string marked;
-  for (const Line& line : lines_of(detail::below_seal(kSeal, text))) {
+  for (const Line& line : lines_of(detail::below_seal(kListSeal, text))) {
     const std::vector<std::string_view> words = line.words();
     const std::string_view content = line.content();
     marked += content;

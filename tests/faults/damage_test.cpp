@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kClients = 3;
-constexpr int kRounds = 3;
+constexpr std::uint32_t kSites = 3;
+constexpr int kAllRounds = 3;
 constexpr Round kHalfway = 2;
 
 /// Every file below a folder with its content, every folder with none.
@@ -63,7 +63,7 @@ class Damage : public TinyFederation {
     for (const char* name : {"a", "b", "c"}) {
       static_cast<void>(issue_client(folder / "certs", name));
     }
-    for (std::uint32_t id = 0; id < kClients; ++id) {
+    for (std::uint32_t id = 0; id < kSites; ++id) {
       write_rows(id);
     }
     sound_["feroma"].algorithm = "name = 'feroma'\nwarmup_rounds = 1\nprofile.dimensions = 6\n";
@@ -72,10 +72,10 @@ class Damage : public TinyFederation {
       const FederationPlan todo = damage_plan(name);
       FederationPlan half = todo;
       half.round_finished = [&](const RoundRecord& record, int) { stop = record.round == kHalfway; };
-      EXPECT_THROW(play(half, first(kClients)), Error) << "it is told to stop";
+      EXPECT_THROW(play(half, first(kSites)), Error) << "it is told to stop";
       stop = false;
       keep(name + "-halfway");
-      play(todo, first(kClients));
+      play(todo, first(kSites));
       keep(name + "-finished");
       sound.results = models_of(todo);
       sound.served = served_from(todo.state);
@@ -84,10 +84,10 @@ class Damage : public TinyFederation {
   }
 
   FederationPlan damage_plan(const std::string& name) {
-    FederationPlan todo = plan(kClients, kRounds, sound_.at(name).algorithm, "work/" + std::string(kServer));
+    FederationPlan todo = plan(kSites, kAllRounds, sound_.at(name).algorithm, "work/" + std::string(kServer));
     fs::create_directories(folder / "work");
     todo.input = folder_client_data(folder / "rows-0", folder / "unused")->shape();
-    todo.experiment.scenario.clients = kClients;
+    todo.experiment.scenario.clients = kSites;
     return todo;
   }
 
@@ -153,7 +153,7 @@ class Damage : public TinyFederation {
     try {
       Coordinator coordinator(todo, stop);
       std::vector<std::jthread> clients;
-      for (const std::uint32_t id : first(kClients)) {
+      for (const std::uint32_t id : first(kSites)) {
         clients.emplace_back([&, id] {
           try {
             live(coordinator.hub(), id, todo.state, {});
