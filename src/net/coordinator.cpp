@@ -104,11 +104,6 @@ RoundRecord record_of(const std::map<ClientId, double>& scores) {
   return record;
 }
 
-FederationPlan as_begun(FederationPlan plan, const JobRecord& job) {
-  plan.experiment = feroma::as_begun(plan.experiment, parse_settings(job.config, "the federation's config"));
-  return plan;
-}
-
 v1::Samples samples_of(const FederationPlan& plan) {
   v1::Samples samples;
   samples.set_channels(plan.input.channels);
@@ -129,17 +124,18 @@ struct Coordinator::Files {
 };
 
 Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& stop)
-    : stop_(stop),
+    : plan_(plan),
+      stop_(stop),
+      model_(plan.experiment.model(plan.input, plan.classes)),
+      rng_(static_cast<std::uint64_t>(plan.experiment.scenario.seed)),
+      initial_(share(initialise(model_, rng_.derive("init")))),
       log_(plan.state,
            [&] {
              return JobRecord{hex(make_nonce()), to_toml(plan.experiment.resolved())};
            }),
-      plan_(as_begun(plan, log_.job())),
-      model_(plan.experiment.model(plan.input, plan.classes)),
-      rng_(static_cast<std::uint64_t>(plan.experiment.scenario.seed)),
-      initial_(share(initialise(model_, rng_.derive("init")))) {
-  require(plan.experiment.algorithms.size() == 1, ErrorCode::invalid_config,
-          "a federation runs one algorithm, the config has {}", plan.experiment.algorithms.size());
+      experiment_(as_begun(plan.experiment, parse_settings(log_.job().config, "the federation's config"))) {
+  require(experiment_.algorithms.size() == 1, ErrorCode::invalid_config,
+          "a federation runs one algorithm, the config has {}", experiment_.algorithms.size());
   warn_if_open_to_others(plan.state);
   for (const std::string& remark : log_.remarks()) {
     log::warning("{}", remark);
@@ -156,16 +152,16 @@ Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& st
   planned_ = final_round();
   if (resuming) {
     files_->writer.truncate_to(files_->sizes);
-    files_->writer.run_resumed(plan.experiment.algorithms.front().label, log_.committed());
+    files_->writer.run_resumed(experiment_.algorithms.front().label, log_.committed());
   } else {
-    files_->writer.run_started(plan.experiment.resolved());
+    files_->writer.run_started(experiment_.resolved());
     static_cast<void>(files_->writer.flush_and_sizes());  // whoever watches sees what is waited for
   }
   hub_ = std::make_unique<Hub>(
-      Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !plan.experiment.privacy.guarded(),
-               static_cast<std::uint32_t>(plan.experiment.scenario.clients), samples_of(plan),
+      Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !experiment_.privacy.guarded(),
+               static_cast<std::uint32_t>(experiment_.scenario.clients), samples_of(plan),
                [this] { return committed(); },
-               algorithm_->most_models(static_cast<std::uint64_t>(plan.experiment.scenario.clients)).answer,
+               algorithm_->most_models(static_cast<std::uint64_t>(experiment_.scenario.clients)).answer,
                [this](const std::string& releaser, const ReleaseCount& count) { keep_count(releaser, count); }},
       plan.server, Hub::Past{log_.committed(), counted_, released()}, stop, plan.drain);
   hub_->scale_inputs(scales);
@@ -234,18 +230,18 @@ InputScales scales_in(const RoundLog& log, const FederationPlan& plan) {
              : InputScales();
 }
 
-std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const ModelSpec& model,
+std::unique_ptr<Algorithm> first_algorithm(const Experiment& experiment, bool multi_label, const ModelSpec& model,
                                            const ParametersPtr& initial, const Rng& rng) {
-  std::unique_ptr<Algorithm> algorithm = plan.experiment.algorithms.front().make();
-  ServerContext server = make_server_context(plan.experiment, model, initial, rng);
-  server.rounds = plan.experiment.scenario.rounds;
-  server.multi_label = plan.multi_label;
+  std::unique_ptr<Algorithm> algorithm = experiment.algorithms.front().make();
+  ServerContext server = make_server_context(experiment, model, initial, rng);
+  server.rounds = experiment.scenario.rounds;
+  server.multi_label = multi_label;
   prepare(*algorithm, server);
-  const auto clients = static_cast<std::uint64_t>(plan.experiment.scenario.clients);
+  const auto clients = static_cast<std::uint64_t>(experiment.scenario.clients);
   const ModelsInMessage most = algorithm->most_models(clients);
   require(std::max(most.task, most.answer) <= kMostModels, ErrorCode::invalid_config,
           "{} may send {} models in one message with {} clients, at most {} can travel",
-          plan.experiment.algorithms.front().label, std::max(most.task, most.answer), clients, kMostModels);
+          experiment.algorithms.front().label, std::max(most.task, most.answer), clients, kMostModels);
   return algorithm;
 }
 
@@ -256,7 +252,7 @@ void prove_loadable(const FederationPlan& plan, const RoundLog& log) {
   const ModelSpec model = plan.experiment.model(plan.input, plan.classes);
   const Rng rng(static_cast<std::uint64_t>(plan.experiment.scenario.seed));
   const ParametersPtr initial = share(initialise(model, rng.derive("init")));
-  const std::unique_ptr<Algorithm> algorithm = first_algorithm(plan, model, initial, rng);
+  const std::unique_ptr<Algorithm> algorithm = first_algorithm(plan.experiment, plan.multi_label, model, initial, rng);
   Extras extras;
   log.load(initial->shared_layout(), [&](ModelReader& in) {
     algorithm->load(in);
@@ -281,11 +277,11 @@ std::string damage_of_results(const FederationPlan& plan) {
 }
 
 std::unique_ptr<Algorithm> Coordinator::fresh_algorithm() const {
-  return first_algorithm(plan_, model_, initial_, rng_);
+  return first_algorithm(experiment_, plan_.multi_label, model_, initial_, rng_);
 }
 
 Round Coordinator::final_round() const {
-  return algorithm_->ends() ? log_.committed() : plan_.experiment.scenario.rounds + algorithm_->extra_rounds();
+  return algorithm_->ends() ? log_.committed() : experiment_.scenario.rounds + algorithm_->extra_rounds();
 }
 
 void Coordinator::restore() {
@@ -317,7 +313,7 @@ std::shared_ptr<const Algorithm> Coordinator::committed() {
 }
 
 std::vector<ClientId> Coordinator::gather() {
-  const double participation = plan_.experiment.scenario.participation;
+  const double participation = experiment_.scenario.participation;
   // Somebody who was drawn and never answers must not hold the round up for ever: others are drawn.
   const bool draws_again = repetitions_ > 0 && participation < 1;
   if (log_.started() && !draws_again) {
@@ -360,7 +356,7 @@ bool Coordinator::fix_scales() {
 
 bool Coordinator::play_round() {
   const auto start = Clock::now();
-  const std::string& label = plan_.experiment.algorithms.front().label;
+  const std::string& label = experiment_.algorithms.front().label;
   const Round round = log_.committed() + 1;
   {
     const std::lock_guard lock(telling_);
@@ -437,7 +433,7 @@ void Coordinator::tell(RoundRecord record) {
     const std::lock_guard lock(telling_);
     // Under a budget no client should tell it; one that does is not quoted.
     const auto if_told = [&](double value) {
-      return std::isfinite(value) && !plan_.experiment.privacy.guarded() ? std::optional(value) : std::nullopt;
+      return std::isfinite(value) && !experiment_.privacy.guarded() ? std::optional(value) : std::nullopt;
     };
     last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
                             record.clients.size(), record.dropped.size()};
@@ -471,8 +467,8 @@ void Coordinator::finish() {
   if (!std::filesystem::exists(results)) {
     const std::filesystem::path unfinished = plan_.state / "results.unfinished";
     std::filesystem::remove_all(unfinished);
-    store_models(unfinished, *algorithm_, plan_.experiment.algorithms.front().label, log_.committed(), files_->last,
-                 {plan_.experiment, model_, plan_.multi_label, scales_in(log_, plan_)});
+    store_models(unfinished, *algorithm_, experiment_.algorithms.front().label, log_.committed(), files_->last,
+                 {experiment_, model_, plan_.multi_label, scales_in(log_, plan_)});
     detail::sync_folder(unfinished);
     detail::rename_file(unfinished, results);
     detail::sync_folder(plan_.state);

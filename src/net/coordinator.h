@@ -11,9 +11,10 @@
 
 namespace feroma::net {
 
-/// The plan's algorithm as it is before the first round.
-[[nodiscard]] std::unique_ptr<Algorithm> first_algorithm(const FederationPlan& plan, const ModelSpec& model,
-                                                         const ParametersPtr& initial, const Rng& rng);
+/// A federation's algorithm as it is before the first round.
+[[nodiscard]] std::unique_ptr<Algorithm> first_algorithm(const Experiment& experiment, bool multi_label,
+                                                         const ModelSpec& model, const ParametersPtr& initial,
+                                                         const Rng& rng);
 
 /// Reads the last finished round as a server that goes on from it does; an error names the file that is damaged. Writes
 /// nothing.
@@ -66,12 +67,13 @@ class Coordinator {
   void tell(RoundRecord record);
   void finish();
 
+  const FederationPlan& plan_;
   const std::atomic<bool>& stop_;
-  RoundLog log_;
-  const FederationPlan plan_;
   ModelSpec model_;
   Rng rng_;
   ParametersPtr initial_;
+  RoundLog log_;
+  const Experiment experiment_;  ///< the plan's, as the federation was begun
   std::unique_ptr<Algorithm> algorithm_;
   std::mutex committing_;                       ///< held while the log is written or read
   std::shared_ptr<const Algorithm> committed_;  ///< made when it is first asked for; empty after each round

@@ -192,7 +192,8 @@ class Check {
     const Rng rng(static_cast<std::uint64_t>(experiment.scenario.seed));
     const ParametersPtr initial = share(initialise(model, rng.derive("init")));
     model_bytes_ = initial->shared_layout()->size * sizeof(float);
-    const std::unique_ptr<Algorithm> algorithm = net::first_algorithm(plan_, model, initial, rng);
+    const std::unique_ptr<Algorithm> algorithm =
+        net::first_algorithm(experiment, plan_.multi_label, model, initial, rng);
     rounds_ = experiment.scenario.rounds + algorithm->extra_rounds();
     const ModelsInMessage most = algorithm->most_models(clients());
     require(plan_.server.min_clients <= experiment.scenario.clients, ErrorCode::invalid_config,

@@ -28,7 +28,7 @@ struct ColumnRule {
 };
 
 /// Where one model serves everybody it does not matter who is known.
-Value known_of(const ResultRecord& result) {
+Value known_value_of(const ResultRecord& result) {
   const bool says_nothing = result.accuracy_known && same_but_for_rounding(*result.accuracy_known, result.accuracy);
   return says_nothing ? std::nullopt : result.accuracy_known;
 }
@@ -57,7 +57,7 @@ const std::vector<ColumnRule>& rules() {
        "accuracy if test client k had the model of training client k; where data drift, or tests are on others' data, "
        "that client has trained on something else, and known may lie below accuracy; - where one model serves "
        "everybody",
-       Better::higher, "{:.2f}", known_of, false, true},
+       Better::higher, "{:.2f}", known_value_of, false, true},
       {"few labels", "accuracy if a few labelled samples of each class may be used to choose the model", Better::higher,
        "{:.2f}", [](const ResultRecord& r) { return r.accuracy_few_label; }, false, true},
       {"nearest", "accuracy with the one model whose client's profile, or data, is nearest to the test client's",

@@ -102,9 +102,9 @@ TEST_F(ServerCheck, AFederationWhoseMethodBehavesOtherwise) {
   EXPECT_TRUE(holds(problem(check(plan()), "state"), text));
   const std::atomic<bool> stop = false;
   EXPECT_TRUE(holds(feroma::test::error_of(ErrorCode::invalid_config,
-                                      [&] {
-                                        const FederationServer never(plan(), {"127.0.0.1:0", certs_}, stop);
-                                      }),
+                                           [&] {
+                                             const FederationServer never(plan(), {"127.0.0.1:0", certs_}, stop);
+                                           }),
                     text));
 }
 
