@@ -104,7 +104,7 @@ min_clients = 3
     const ModelSpec model = what.experiment.model(what.input, what.classes);
     const Rng rng(static_cast<std::uint64_t>(what.experiment.scenario.seed));
     const std::unique_ptr<Algorithm> algorithm =
-        first_algorithm(what, model, share(initialise(model, rng.derive("init"))), rng);
+        first_algorithm(what.experiment, what.multi_label, model, share(initialise(model, rng.derive("init"))), rng);
     log.commit(round, [&](ModelWriter& out) {
       algorithm->save(out);
       for (int file = 0; file < 3; ++file) {
