@@ -116,7 +116,7 @@ TEST_F(Absence, NobodyTellsSumsThatTheFederationHasNoUseFor) {
   });
   const std::vector<ClientId> there = coordinator.hub().await(1);
   feroma::test::error_of(ErrorCode::interrupted,
-                    [&] { static_cast<void>(survey_inputs(coordinator.hub(), there, todo.input)); });
+                         [&] { static_cast<void>(survey_inputs(coordinator.hub(), there, todo.input)); });
   clients.clear();
   EXPECT_TRUE(feroma::test::holds(ending.text, "the server asked for phase 0 of round 0"));
 }

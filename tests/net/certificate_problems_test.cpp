@@ -93,9 +93,9 @@ TEST_F(Certificates, AnAuthorityKeepsItsOwnSignature) {
   const std::string damaged = "ca.pem: is damaged: its signature is not of what it says";
   EXPECT_EQ(problem(), damaged);
   EXPECT_TRUE(holds(feroma::test::error_of(ErrorCode::invalid_data,
-                                      [&] {
-                                        require_usable(file("ca.pem"), {file("server.pem"), file("server.key")});
-                                      }),
+                                           [&] {
+                                             require_usable(file("ca.pem"), {file("server.pem"), file("server.key")});
+                                           }),
                     damaged));
 }
 

@@ -178,8 +178,10 @@ TEST_F(ClientStateTest, DamageIsFound) {
   const Bytes whole = read_file(folder / "client" / "client.state");
   for (std::size_t cut = 0; cut < whole.size(); cut += 7) {
     write_file_atomically(folder / "client" / "client.state", std::span(whole).first(cut));
-    const std::string error = feroma::test::error_of(ErrorCode::invalid_data, [&] { const ClientState state = open(); });
-    EXPECT_TRUE(feroma::test::holds(error, "client.state: ") && feroma::test::holds(error, "or move it aside")) << error;
+    const std::string error =
+        feroma::test::error_of(ErrorCode::invalid_data, [&] { const ClientState state = open(); });
+    EXPECT_TRUE(feroma::test::holds(error, "client.state: ") && feroma::test::holds(error, "or move it aside"))
+        << error;
   }
 }
 
