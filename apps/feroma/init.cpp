@@ -97,8 +97,8 @@ std::string server_table() {
 std::string scenario_file(const std::string& file_name, Detail detail) {
   std::string text = fmt::format("# A federation to start from. Run it with: feroma run {}\n", file_name);
   text +=
-      "# Lines that begin with \"# key =\" show defaults that are usually left alone, or that follow the other keys\n# "
-      "and the data.\n";
+      "# Lines that begin with \"# key =\" show defaults that are usually left alone, or that follow other\n"
+      "# keys and the data.\n";
   const std::vector<OptionTable> methods = algorithm_tables();
   for (const OptionTable& table : scenario_tables()) {
     text += "\n" + settings_table(table, detail);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <sstream>
 
 #include "feroma/core/log.h"
@@ -151,6 +152,9 @@ FittedRun fit_to_data(const Experiment& given, SharedDatasets* datasets) {
 }
 
 Experiment fit_to_samples(Experiment experiment, SampleShape input, int classes) {
+  if (experiment.has_script_model() && !std::filesystem::exists(experiment.training.model)) {
+    return experiment;  // whoever needs the file says so
+  }
   const Settings given = experiment.given;
   Defaults defaults(given);
   follow_samples_(experiment, input, classes, defaults);

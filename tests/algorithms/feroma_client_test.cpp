@@ -163,7 +163,7 @@ TEST_F(ServingTest, AStrangerGetsTheModelsThatAreSureOfItsData) {
   View data = run.federation.test(ClientId{2}, kFewLabels).data;
   play("assign.strangers = 'profile'");
   const ModelShares known = sources_for(data, TestPolicy::native);
-  const std::vector<InputScale> bright{{1.0F, 5.0F}};  // like nothing that anybody trained on
+  const std::vector<InputScale> bright(3, InputScale{1.0F, 5.0F});  // like nothing that anybody trained on
   View strange = data;
   strange.scales = bright;
   const ModelShares by_profile = sources_for(strange, TestPolicy::native);
@@ -198,7 +198,7 @@ TEST_F(ServingTest, AStrangerGetsTheModelsThatAreSureOfItsData) {
 }
 
 TEST_F(ServingTest, AVisitorLikeNobodyIsOfferedAMixtureUnlessItHasFewLabels) {
-  const std::vector<InputScale> bright{{1.0F, 5.0F}};  // like nothing that anybody trained on
+  const std::vector<InputScale> bright(3, InputScale{1.0F, 5.0F});  // like nothing that anybody trained on
   View strange = run.federation.test(ClientId{2}, kFewLabels).data;
   strange.scales = bright;
   const Algorithm& algorithm = play();

@@ -160,7 +160,8 @@ TEST_F(Identity, ThatIsTakenOffTheListIsSentAwayOnceNobodyWritesIt) {
     EXPECT_TRUE(eventually([this] { return hub->present().size() == 1; }));
     server->enforce_list();
     const fs::path list = client_list_file(certs());
-    write_file_atomically(list, std::string_view("# nobody yet\n"));
+    fs::remove(list);
+    add_to_client_list(list, {ClientId{7}, "somebody-else", std::string(64, 'd')});
     server->enforce_list();
     server->enforce_list();
     EXPECT_EQ(hub->present().size(), 1U) << "somebody may still be writing it";

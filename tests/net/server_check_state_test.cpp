@@ -82,7 +82,8 @@ TEST_F(ServerCheck, AFederationThatPlaysMoreRoundsThanItsConfigHas) {
 
 TEST_F(ServerCheck, AFederationWithAnotherConfig) {
   static_cast<void>(begin(plan()));
-  const std::string text = "holds a federation with another config (scenario.rounds was 5, is 6)";
+  const std::string text =
+      "holds a federation with another config (scenario.drifts was 5, is 6; scenario.rounds was 5, is 6)";
   const FederationPlan other = plan({"scenario.rounds=6"});
   EXPECT_TRUE(holds(problem(check(other), "state"), text));
   const std::atomic<bool> stop = false;
@@ -94,6 +95,8 @@ TEST_F(ServerCheck, AFederationWithAnotherConfig) {
 
 TEST_F(ServerCheck, AFederationWhoseMethodBehavesOtherwise) {
   {
+    fs::create_directory(state_);
+    fs::permissions(state_, fs::perms::owner_all);
     const std::string config = to_toml(plan().experiment.resolved()) + "[version]\nstandardise = 2\n";
     const RoundLog begun(state_, [&] { return JobRecord{"job", config}; });
   }

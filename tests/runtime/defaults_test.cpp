@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "feroma/core/config_identity.h"
 #include "feroma/core/files.h"
 #include "feroma/runtime/fitted_run.h"
 #include "feroma/runtime/run.h"
@@ -293,12 +294,12 @@ TEST_F(Bare, ARunRemembersWhatItWasAskedFor) {
   static_cast<void>(run_experiment(asked, options, stop));
   const Settings ran = load_settings(scratch / "run" / "config.toml");
   EXPECT_EQ(to_string(ran.at("scenario.clients").value), "7");
-  EXPECT_EQ(changes_between(config_as_asked(scratch / "run"), asked.resolved()), "");
+  EXPECT_EQ(config_identity().changes(config_as_asked(scratch / "run"), asked.resolved()), "");
   EXPECT_NE(read_text(scratch / "run" / "config.toml").find("# scenario.clients = 7 instead of 20"), std::string::npos);
   options.existing = Existing::resume;
   EXPECT_EQ(run_experiment(asked, options, stop).size(), 1U) << "and goes on with it";
   EXPECT_EQ(run_experiment(read_experiment(ran), options, stop).size(), 1U) << "or with what it wrote";
-  EXPECT_EQ(changes_between(config_as_asked(scratch / "run"), asked.resolved()), "");
+  EXPECT_EQ(config_identity().changes(config_as_asked(scratch / "run"), asked.resolved()), "");
 }
 
 }  // namespace
