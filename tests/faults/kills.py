@@ -1,4 +1,5 @@
 """F1: a server that is killed at every named point and at random times, and loses what it had not synced (F2 in part)."""
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ LATE = ("results.", "index.", "hub.goodbye_said")
 ON_DISK = ("commit.", "journal.", "announce.", "round.committed", "file.", "folder.", "results.", "index.")
 KILLS_PER_CHAIN = 9
 TRIES = 4
-WORKERS = 3  # a federation mostly waits
+PLACES = threading.BoundedSemaphore(6)  # federations at a time: they mostly wait
 
 
 @dataclass(frozen=True)
@@ -104,11 +105,15 @@ def batches(kills):
 def play_all(context, name, kills, reference, **how):
     """Every kill in some federation; returns how many there were."""
     total, waiting, turn = 0, list(kills), 0
-    with ThreadPoolExecutor(WORKERS) as pool:
+
+    def play_chain(place, chain):
+        with PLACES:
+            return play(context, f"{name}-{place}", chain, reference, **how)
+
+    with ThreadPoolExecutor(32) as pool:
         while waiting:
             chains = batches(waiting)
-            results = pool.map(lambda item: play(context, f"{name}-{turn}-{item[0]}", item[1], reference, **how),
-                               enumerate(chains))
+            results = pool.map(play_chain, [f"{turn}-{number}" for number in range(len(chains))], chains)
             waiting, turn = [], turn + 1
             for problems, left, done in results:
                 context.problems += problems
@@ -140,21 +145,29 @@ def at_points(context, counts, times, power_loss=""):
 def run(context):
     repetitions, random_kills = (25, 1000) if context.long else (1, 50)
     federation, counts = undisturbed(context, "feroma", algorithm=FEROMA)
+    # Methods with memory at their clients, and clients under a privacy budget.
+    scaffold, scaffold_counts = undisturbed(context, "scaffold", algorithm=SCAFFOLD)
     named = len({**counts, **ELSEWHERE})
     context.require(named >= 25, f"at least 25 named points, got {named}")
-    killed = play_all(context, "point", at_points(context, counts, repetitions), federation.state)
-    at_random = [Kill(seconds=context.random.uniform(0, 0.8)) for _ in range(random_kills)]
-    killed_at_random = play_all(context, "random", at_random, federation.state)
-    lost = 0
-    for loss in ("everything", "names"):
+
+    def at_random(times):
+        return [Kill(seconds=context.random.uniform(0, 0.8)) for _ in range(times)]
+
+    def power_losses(loss):
         kills = at_points(context, counts, 5 if context.long else 1, loss)
-        lost += play_all(context, f"power-{loss}", kills if context.long else kills[:12], federation.state)
-    # Methods with memory at their clients, and clients under a privacy budget.
-    scaffold, counts = undisturbed(context, "scaffold", algorithm=SCAFFOLD)
-    few = [kill for kill in at_points(context, counts, 1) if kill.point.startswith(("hub.", "round.", "announce."))]
-    killed += play_all(context, "scaffold", few, scaffold.state, algorithm=SCAFFOLD)
-    private = [Kill(seconds=context.random.uniform(0, 0.8)) for _ in range(100 if context.long else 8)]
-    killed_at_random += play_all(context, "private", private, None, extra=PRIVATE)
-    counting = [Kill("hub.release_counted", passing) for passing in (1, 2)]
-    killed += play_all(context, "counting", counting, None, extra=PRIVATE)
-    context.note(f"{named} points, {killed} kills at them, {killed_at_random} at random times, {lost} power losses")
+        return kills if context.long else kills[:12]
+
+    few = [kill for kill in at_points(context, scaffold_counts, 1) if kill.point.startswith(("hub.", "round.", "announce."))]
+    # Drawn before any is played, so that a seed always means the same kills; then all wait for their servers at once.
+    plays = {"point": (at_points(context, counts, repetitions), federation.state, {}),
+             "random": (at_random(random_kills), federation.state, {}),
+             "power-everything": (power_losses("everything"), federation.state, {}),
+             "power-names": (power_losses("names"), federation.state, {}),
+             "scaffold": (few, scaffold.state, {"algorithm": SCAFFOLD}),
+             "private": (at_random(100 if context.long else 8), None, {"extra": PRIVATE}),
+             "counting": ([Kill("hub.release_counted", passing) for passing in (1, 2)], None, {"extra": PRIVATE})}
+    with ThreadPoolExecutor(len(plays)) as pool:
+        done = dict(zip(plays, pool.map(lambda name: play_all(context, name, *plays[name][:2], **plays[name][2]), plays)))
+    killed = done["point"] + done["scaffold"] + done["counting"]
+    context.note(f"{named} points, {killed} kills at them, {done['random'] + done['private']} at random times, "
+                 f"{done['power-everything'] + done['power-names']} power losses")

@@ -125,7 +125,7 @@ TEST_F(Door, FloodsLeaveNothingBehind) {
     all += count;
   }
   EXPECT_GE(all, 10'000U) << "every connection is counted";
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_LE(open_descriptors(), before);
   EXPECT_LT(most, before + 3U * 64U);
   EXPECT_EQ(counts.strangers, 0U);
   EXPECT_LT(lines_with(""), 200U) << "a flood must not fill the log";
@@ -150,7 +150,7 @@ TEST_F(Door, FloodsThatStayAreBounded) {
   other.close();
   end_all();
   EXPECT_TRUE(eventually([&] { return door->counts().open == 0; }));
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_LE(open_descriptors(), before);
 }
 
 TEST_F(Door, SurvivesWithoutDescriptors) {

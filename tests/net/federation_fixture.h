@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "feroma/data/catalog.h"
+#include "feroma/partition/shared_datasets.h"
 #include "feroma/runtime/run.h"
 #include "net/coordinator.h"
 #include "tests/core/temp_folder.h"
@@ -46,10 +47,19 @@ batch_size = 16
     return read_experiment(settings);
   }
 
+  /// What all of these tests read, they read once.
+  static SharedDatasets& datasets() {
+    static SharedDatasets all;
+    return all;
+  }
+  static std::shared_ptr<const Federation> read_once(const Experiment& what) {
+    return make_federation(what, &datasets());
+  }
+
   FederationPlan plan(const Experiment& what, const std::string& state = "server") {
     FederationPlan plan;
     plan.experiment = what;
-    federation = std::shared_ptr<const Federation>(make_federation(what));
+    federation = read_once(what);
     plan.input = federation->shape();
     plan.classes = federation->classes();
     plan.multi_label = federation->multi_label();
@@ -100,6 +110,7 @@ batch_size = 16
     RunOptions options;
     options.out = folder / "simulated";
     options.existing = Existing::overwrite;
+    options.datasets = &datasets();
     static_cast<void>(run_experiment(what, options, stop));
     return models_in(options.out);
   }

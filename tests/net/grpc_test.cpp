@@ -185,7 +185,7 @@ TEST_F(OverGrpc, AClientThatCannotConnectSaysWhy) {
     line = text;
     stop = true;
   };
-  federation = std::shared_ptr<const Federation>(make_federation(experiment("name = 'fedavg'")));
+  federation = read_once(experiment("name = 'fedavg'"));
   const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
   static_cast<void>(feroma::test::error_of(ErrorCode::interrupted, [&] { run_client(client, *data, stop); }));
   EXPECT_TRUE(line.starts_with("no connection: ipv4:127.0.0.1:1: ")) << line;

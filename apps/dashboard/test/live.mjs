@@ -76,7 +76,8 @@ if (!execFileSync(program, ["--version"], { encoding: "utf8" }).includes("networ
   process.exit(77);
 }
 
-await withBrowser(async (browser, folder) => {
+/** A server that goes on after its last round, before, during and after its clients come. */
+async function expectAServer(browser, folder) {
   const open = join(folder, "open");
   const server = await startServer(open, federation(open));
   const { page, context, troubles } = await openPage(browser, server.url);
@@ -120,8 +121,10 @@ await withBrowser(async (browser, folder) => {
   await server.stop();
   await page.getByText("has lost its server").waitFor({ timeout: 30000 });
   await context.close();
+}
 
-  // Under a budget nobody tells an accuracy: nothing shows a 0 for it.
+/** Under a budget nobody tells an accuracy: nothing shows a 0 for it. */
+async function expectASecretiveServer(browser, folder) {
   const guarded = join(folder, "guarded");
   const budget = "[[algorithm]]\nname = 'feroma'\nwarmup_rounds = 1\nprofile.dimensions = 1\n[privacy]\nmode = 'gaussian'\n";
   const silent = await startServer(guarded, federation(guarded, budget));
@@ -146,8 +149,10 @@ await withBrowser(async (browser, folder) => {
   expectNoTrouble(second.troubles);
   await second.context.close();
   await silent.stop();
+}
 
-  // A profile that moved by three noise floors is quiet, one that moved a little more is an alarm.
+/** A profile that moved by three noise floors is quiet, one that moved a little more is an alarm. */
+async function expectDriftAlarms(browser, folder) {
   const drifting = join(folder, "drifting");
   mkdirSync(drifting);
   const moved = [3, 3.01, 0, null];
@@ -177,4 +182,9 @@ await withBrowser(async (browser, folder) => {
   expectNoTrouble(third.troubles);
   await third.context.close();
   assert.equal(await files.stop(), 0);
-});
+}
+
+// Each waits for a page of its own most of the time.
+await withBrowser((browser, folder) =>
+  Promise.all([expectAServer, expectASecretiveServer, expectDriftAlarms].map((expect) => expect(browser, folder))),
+);

@@ -109,8 +109,10 @@ async function expectProfileMap(page, run, round) {
   assert.ok((await span()) < 0.75 * whole, "a new round undoes the zoom");
 }
 
-await withBrowser(async (browser, folder) => {
-  const clients = 12;
+const clients = 12;
+
+/** A run that goes on is followed in every view, by everybody. */
+async function expectARunToBeFollowed(browser, folder) {
   const run = new SampleRun(folder, { clients, rounds: 20, privacy: "off" });
   for (let round = 1; round <= 6; ++round) {
     run.round("fedavg", round);
@@ -285,7 +287,24 @@ await withBrowser(async (browser, folder) => {
   assert.ok(crowded.troubles.length > 0 && crowded.troubles.every((trouble) => /503|EventSource/.test(trouble)), crowded.troubles.join("\n"));
   await crowded.context.close();
 
-  // A run that is cut and written again, as one is that goes on from a checkpoint, while somebody looks at a late round.
+  // Where the server goes, the page says so; Ctrl-C is a good end.
+  writer.letGo();
+  assert.equal(await dashboard.stop(), 0);
+  const lost = phone.page.getByText("has lost its server");
+  await lost.waitFor({ timeout: 30000 });
+
+  // And where it is started again, the page comes back by itself.
+  const again = await startDashboard(program, folder, "--listen", new URL(dashboard.url).host);
+  await lost.waitFor({ state: "detached", timeout: 30000 });
+  await openView(phone.page, "Overview");
+  run.round("feroma-auto", 15);
+  await phone.page.getByRole("row", { name: /feroma-auto.*15\/20/ }).first().waitFor();
+  await phone.context.close();
+  assert.equal(await again.stop(), 0);
+}
+
+/** A run that is cut and written again, as one is that goes on from a checkpoint, while somebody looks at a late round. */
+async function expectARewrittenRun(browser, folder) {
   const cut = join(folder, "cut");
   mkdirSync(cut);
   const plan = { clients, rounds: 20, algorithms: ["feroma-auto"] };
@@ -329,8 +348,10 @@ await withBrowser(async (browser, folder) => {
   assert.ok(looker.troubles.every((trouble) => /40[04]/.test(trouble)), looker.troubles.join("\n"));
   await looker.context.close();
   assert.equal(await rewritten.stop(), 0);
+}
 
-  // Under a budget the page shows what is spent, and no exact counts. A token that is needed comes with the address.
+/** Under a budget the page shows what is spent, and no exact counts. A token that is needed comes with the address. */
+async function expectABudget(browser, folder) {
   const guarded = join(folder, "guarded");
   mkdirSync(guarded);
   const budget = new SampleRun(guarded, { clients, rounds: 8, privacy: "gaussian", algorithms: ["feroma-auto"] });
@@ -369,8 +390,10 @@ await withBrowser(async (browser, folder) => {
   await refused.waitFor({ state: "detached", timeout: 30000 });
   await secret.context.close();
   await changed.stop();
+}
 
-  // A run that has ended shows what was reached; one that nobody writes any more, that it was stopped.
+/** A run that has ended shows what was reached; one that nobody writes any more, that it was stopped. */
+async function expectAnEndedRun(browser, folder) {
   const ended = join(folder, "ended");
   mkdirSync(ended);
   const whole = new SampleRun(ended, { clients, rounds: 5, algorithms: ["fedavg", "feroma-auto", "ifca"] });
@@ -407,19 +430,9 @@ await withBrowser(async (browser, folder) => {
   expectNoTrouble(results.troubles);
   await results.context.close();
   await last.stop();
+}
 
-  // Where the server goes, the page says so; Ctrl-C is a good end.
-  writer.letGo();
-  assert.equal(await dashboard.stop(), 0);
-  const lost = phone.page.getByText("has lost its server");
-  await lost.waitFor({ timeout: 30000 });
-
-  // And where it is started again, the page comes back by itself.
-  const again = await startDashboard(program, folder, "--listen", new URL(dashboard.url).host);
-  await lost.waitFor({ state: "detached", timeout: 30000 });
-  await openView(phone.page, "Overview");
-  run.round("feroma-auto", 15);
-  await phone.page.getByRole("row", { name: /feroma-auto.*15\/20/ }).first().waitFor();
-  await phone.context.close();
-  assert.equal(await again.stop(), 0);
-});
+// Each waits for a page of its own most of the time.
+await withBrowser((browser, folder) =>
+  Promise.all([expectARunToBeFollowed, expectARewrittenRun, expectABudget, expectAnEndedRun].map((expect) => expect(browser, folder))),
+);
