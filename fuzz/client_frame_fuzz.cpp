@@ -32,7 +32,7 @@ class FrameConversation {
     round_ = std::jthread([this] { feroma::fuzz::run_one_round(hub_); });
   }
   ~FrameConversation() {
-    stop_ = true;
+    stop_.request();
     session_->disconnected();
   }
 
@@ -88,7 +88,7 @@ class FrameConversation {
     waited_ = session_->client().has_value();
   }
 
-  std::atomic<bool> stop_ = false;
+  feroma::Stop stop_;
   feroma::net::Hub hub_{{"job", "", tiny_model()->shared_layout(), true, 4, {}, after_two_rounds},
                         feroma::fuzz::one_answer_suffices(),
                         {},

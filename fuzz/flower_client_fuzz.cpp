@@ -57,7 +57,7 @@ class Conversation {
  public:
   Conversation() : round_([this] { feroma::fuzz::run_one_round(hub_); }) {}
   ~Conversation() {
-    stop_ = true;
+    stop_.request();
     bridge_.disconnected();
   }
 
@@ -102,7 +102,7 @@ class Conversation {
     waited_ = waited_ || hub_.is_present(feroma::ClientId{0});
   }
 
-  std::atomic<bool> stop_ = false;
+  feroma::Stop stop_;
   feroma::net::Hub hub_{
       {"job", "", tiny_model()->shared_layout(), true, 4}, feroma::fuzz::one_answer_suffices(), {}, stop_};
   feroma::net::FlowerIds ids_{hub_, 4, {}};

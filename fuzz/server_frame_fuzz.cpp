@@ -138,7 +138,7 @@ class Script final : public feroma::net::ServerLink {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   google::protobuf::SetLogHandler(nullptr);  // it writes about every text that is none
   static feroma::fuzz::FewSamples samples;
-  const std::atomic<bool> stop = false;
+  const feroma::Stop stop;
   Script script(feroma::fuzz::Chunks(feroma::fuzz::bytes_of(data, size)));
   // What a client cannot agree to is an error that says so.
   return feroma::fuzz::guarded(

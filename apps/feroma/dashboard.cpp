@@ -87,7 +87,7 @@ bool has_run(const fs::path& folder) {
 void show(const DashboardArguments& arguments) {
   require(has_dashboard(), ErrorCode::unsupported, "this build has no dashboard: {}", why_no_dashboard());
   const bool begun = has_run(arguments.page.folder);
-  const std::atomic<bool>& stop = stop_on_interrupt();
+  const Stop& stop = stop_on_interrupt();
   const Dashboard page(arguments.page);
   if (!begun) {
     log::warning("{} holds no run yet: the page waits until one begins there", arguments.page.folder.string());
@@ -99,9 +99,7 @@ void show(const DashboardArguments& arguments) {
   } else if (arguments.open) {
     open_browser(page.url());
   }
-  while (!stop) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
+  rest_until(std::chrono::steady_clock::time_point::max(), stop.token());
 }
 
 }  // namespace

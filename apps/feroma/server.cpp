@@ -168,7 +168,7 @@ void serve(ServerArguments arguments) {
   plan.round_finished = print_round;
   // Models come and go by the hundred: what is freed is to be the system's again, not one thread's store.
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
-  const std::atomic<bool>& stop = stop_on_interrupt();
+  const Stop& stop = stop_on_interrupt();
   plan.drain = &drain_on_terminate();
   FederationServer server(plan, arguments.listen, stop);
   fmt::print("listening on port {}{}{}, {}\n", server.port(),

@@ -4,16 +4,11 @@
 #include <httplib.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -22,8 +17,8 @@
 #include <vector>
 
 #include "core/endpoint.h"
+#include "core/entrance.h"
 #include "core/http_connection.h"
-#include "core/listener.h"
 #include "dashboard/json.h"
 #include "dashboard/peer_places.h"
 #include "dashboard/run_watch.h"
@@ -201,13 +196,11 @@ class Dashboard::Parts {
  public:
   explicit Parts(const DashboardOptions& options)
       : token(dashboard::token_for(options)),
-        listeners_(net::listen_at(options.address)),
+        entrance_(options.address),
         url(fmt::format("http://{}:{}/{}", dashboard::shown_host(options.address), port(),
                         token.empty() || !options.token_file.empty() ? "" : "?token=" + token)),
-        end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         watch_(options.folder, options.live),
-        pages_(watch_, token, end_.get()) {
-    require(static_cast<bool>(end_), ErrorCode::io, "the dashboard cannot start: {}", std::strerror(errno));
+        pages_(watch_, token, entrance_.over()) {
     if (!net::is_loopback(options.address)) {
       leave_silent_ones_outside();
     }
@@ -225,57 +218,25 @@ class Dashboard::Parts {
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  [[nodiscard]] int port() const { return net::port_of(listeners_.front()); }
+  [[nodiscard]] int port() const { return entrance_.port(); }
 
   const std::string token;
 
  private:
-  struct Caller {
-    net::Descriptor connection;
-    net::PeerAddress peer;
-  };
-
   /// Wakes everybody who waits, for good.
   void end() {
     watch_.end();
-    const std::uint64_t one = 1;
-    static_cast<void>(::write(end_.get(), &one, sizeof(one)) == sizeof(one));
+    entrance_.end();
   }
   /// Browsers speak first. Without this a page works all the same.
   void leave_silent_ones_outside() {
-    for (const net::Descriptor& listener : listeners_) {
+    for (const net::Descriptor& listener : entrance_.listeners()) {
       static_cast<void>(::setsockopt(listener.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &dashboard::kSilentSeconds,
                                      sizeof(dashboard::kSilentSeconds)));
     }
   }
-  /// The next connection, or none at the end. One waits at the door at a time, the others behind it.
-  std::optional<Caller> next() {
-    const std::lock_guard lock(door_);
-    std::vector<pollfd> waiting{{end_.get(), POLLIN, 0}};
-    for (const net::Descriptor& listener : listeners_) {
-      waiting.push_back({listener.get(), POLLIN, 0});
-    }
-    while (!watch_.ended()) {
-      ::poll(waiting.data(), waiting.size(), -1);
-      for (std::size_t i = 1; i < waiting.size(); ++i) {
-        if (waiting[i].revents == 0) {
-          continue;
-        }
-        sockaddr_storage from{};
-        socklen_t size = sizeof(from);
-        net::Descriptor connection(
-            ::accept4(waiting[i].fd, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (connection) {
-          return Caller{std::move(connection), net::peer_of(from)};
-        }
-        // Where descriptors ran out, the connection goes on waiting, and so do we.
-        std::this_thread::sleep_for(dashboard::milliseconds(50));
-      }
-    }
-    return std::nullopt;
-  }
   void work() {
-    while (std::optional<Caller> caller = next()) {
+    while (std::optional<net::Entrance::Caller> caller = entrance_.next()) {
       const dashboard::PeerPlaces::Place place(places_, caller->peer);
       if (place.has()) {
         pages_.answer(std::move(caller->connection));
@@ -284,16 +245,14 @@ class Dashboard::Parts {
     }
   }
 
-  std::vector<net::Descriptor> listeners_;
+  net::Entrance entrance_;
 
  public:
   const std::string url;
 
  private:
-  net::Descriptor end_;
   dashboard::RunWatch watch_;
   dashboard::Pages pages_;
-  std::mutex door_;
   dashboard::PeerPlaces places_{dashboard::kOfOneAddress};
   std::vector<std::jthread> workers_;  // last: they use all of the above
 };

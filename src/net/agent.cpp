@@ -20,7 +20,6 @@ constexpr int kMissedBeats = 6;
 /// How long a client that is to stop waits for its goodbye to go out and be answered.
 constexpr auto kFarewell = std::chrono::seconds(1);
 /// How often a client looks whether it is to stop.
-constexpr auto kGlance = std::chrono::milliseconds(100);
 
 Clock::duration seconds_of(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -73,7 +72,7 @@ struct Agent::Wait {
   Clock::time_point since = Clock::now();
 };
 
-Agent::Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& stop)
+Agent::Agent(AgentOptions options, ClientData& data, const Stop& stop)
     : options_(std::move(options)),
       data_(data),
       stop_(stop),
@@ -245,19 +244,12 @@ void Agent::read_frames(ServerLink& link, const std::string& session, Watchdog& 
 }
 
 void Agent::beat(const std::stop_token& end, Clock::duration pause) {
-  std::mutex resting;
-  std::condition_variable_any rest;
-  std::unique_lock lock(resting);
   for (;;) {
-    const Clock::time_point next = Clock::now() + pause;
-    while (!end.stop_requested() && !stop_ && Clock::now() < next) {
-      rest.wait_for(lock, end, std::min<Clock::duration>(kGlance, pause), [] { return false; });
-    }
-    if (end.stop_requested()) {
+    if (!rest_until(Clock::now() + pause, end, stop_.token()) && end.stop_requested()) {
       return;
     }
     v1::ClientFrame frame;
-    if (stop_) {
+    if (stop_.requested()) {
       // The server need not wait for this client. Whether it hears it or not, the watchdog ends the connection.
       frame.mutable_goodbye()->set_reason(v1::SHUTTING_DOWN);
       static_cast<void>(outbox_->send(std::move(frame)));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "feroma/core/stop.h"
 #include "feroma/net/client_data.h"
 #include "feroma/net/note.h"
 #include "feroma/privacy/options.h"
@@ -40,7 +40,7 @@ struct AgentOptions {
 class Agent {
  public:
   /// Holds the state folder; an invalid_config error where another client does.
-  Agent(AgentOptions options, ClientData& data, const std::atomic<bool>& stop);
+  Agent(AgentOptions options, ClientData& data, const Stop& stop);
   ~Agent();
 
   /// Works for the server at the other end until the connection ends.
@@ -80,7 +80,7 @@ class Agent {
 
   AgentOptions options_;
   ClientData& data_;
-  const std::atomic<bool>& stop_;
+  const Stop& stop_;
   const detail::PosixFile held_;  ///< the state folder
   std::unique_ptr<Work> work_;
   bool guarded_ = false;  ///< by the federation's config or by its own, so that reasons stay with the client

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <thread>
 
 #include "feroma/core/error.h"
 #include "net/agent.h"
@@ -31,16 +30,9 @@ class Backoff {
   std::mt19937_64 random_{std::random_device()()};
 };
 
-void rest(double seconds, const std::atomic<bool>& stop) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (!stop && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
 }  // namespace
 
-void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool>& stop) {
+void run_client(const ClientPlan& plan, ClientData& data, const Stop& stop) {
   const auto note = [&](const std::string& text, std::initializer_list<log::Field> fields) {
     if (plan.note) {
       plan.note(text, fields);
@@ -53,7 +45,7 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
   net::Agent agent(std::move(options), data, stop);
   Backoff backoff(plan);
   for (;;) {
-    require(!stop, ErrorCode::interrupted, "the client was told to stop");
+    require(!stop.requested(), ErrorCode::interrupted, "the client was told to stop");
     Ending ending{v1::REASON_UNSPECIFIED, "", 1};
     if (const net::Attempt attempt = net::connect(plan, stop); attempt.link != nullptr) {
       const int before = agent.steps();
@@ -68,12 +60,12 @@ void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool
       note("the federation is finished", {});
       return;
     }
-    require(!stop, ErrorCode::interrupted, "the client was told to stop");
+    require(!stop.requested(), ErrorCode::interrupted, "the client was told to stop");
     require(ending.retry_seconds > 0, ErrorCode::unsupported, "the server refuses this client ({}): {}",
             v1::Reason_Name(ending.reason), ending.text);
     const double pause = std::max(backoff.next(), ending.reason == v1::SHUTTING_DOWN ? ending.retry_seconds : 0.0);
     note(fmt::format("{}; again in {:.1f} s", ending.text, pause), {{"reason", ending.text}, {"seconds", pause}});
-    rest(pause, stop);
+    rest_for(pause, stop.token());
   }
 }
 

@@ -123,7 +123,7 @@ struct Coordinator::Files {
   RoundRecord last;  ///< of the last finished round; after a restart no more than the index of results needs
 };
 
-Coordinator::Coordinator(const FederationPlan& plan, const std::atomic<bool>& stop)
+Coordinator::Coordinator(const FederationPlan& plan, const Stop& stop)
     : plan_(plan),
       stop_(stop),
       model_(plan.experiment.model(plan.input, plan.classes)),
@@ -206,7 +206,7 @@ ServerStatus Coordinator::status() const {
   if (traffic.outliers > 0) {
     status.answers["OUTLIER"] = traffic.outliers;
   }
-  status.draining = stop_ || (plan_.drain != nullptr && *plan_.drain);
+  status.draining = stop_.requested() || (plan_.drain != nullptr && plan_.drain->requested());
   const std::lock_guard lock(telling_);
   status.rounds_finished = finished_;
   status.rounds_planned = planned_;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "feroma/core/stop.h"
 #include "feroma/net/server.h"
 #include "feroma/store/round_log.h"
 #include "net/hub.h"
@@ -31,7 +32,7 @@ void prove_loadable(const FederationPlan& plan, const RoundLog& log);
  */
 class Coordinator {
  public:
-  Coordinator(const FederationPlan& plan, const std::atomic<bool>& stop);
+  Coordinator(const FederationPlan& plan, const Stop& stop);
   ~Coordinator();
 
   [[nodiscard]] Hub& hub() { return *hub_; }
@@ -68,7 +69,7 @@ class Coordinator {
   void finish();
 
   const FederationPlan& plan_;
-  const std::atomic<bool>& stop_;
+  const Stop& stop_;
   ModelSpec model_;
   Rng rng_;
   ParametersPtr initial_;

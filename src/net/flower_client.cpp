@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <limits>
-#include <thread>
+#include <stop_token>
 
 #include "core/endpoint.h"
 #include "feroma/core/error.h"
@@ -22,8 +21,6 @@ namespace flower = flwr::proto;
 
 /// Flower's own figure; servers take faster pings for an attack.
 constexpr int kKeepaliveMs = 210'000;
-/// How often a connection looks whether the client is to stop.
-constexpr auto kGlance = std::chrono::milliseconds(100);
 
 std::shared_ptr<grpc::ChannelCredentials> credentials_of(const FlowerClientPlan& plan) {
   if (plan.authority.empty()) {
@@ -47,13 +44,6 @@ std::shared_ptr<grpc::Channel> make_channel(const FlowerClientPlan& plan, std::s
   return grpc::CreateCustomChannel(plan.server, credentials_of(plan), arguments);
 }
 
-void rest(double seconds, const std::atomic<bool>& stop) {
-  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
-  while (!stop && Clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
 /// How a connection ended.
 struct Ending {
   bool worked = false;                           ///< something was asked and answered
@@ -62,21 +52,11 @@ struct Ending {
 };
 
 /// Answers a server until the stream ends.
-Ending serve(const std::shared_ptr<grpc::Channel>& channel, net::FlowerWorker& worker, const std::atomic<bool>& stop) {
+Ending serve(const std::shared_ptr<grpc::Channel>& channel, net::FlowerWorker& worker, const Stop& stop) {
   const std::unique_ptr<flower::FlowerService::Stub> stub = flower::FlowerService::NewStub(channel);
   grpc::ClientContext context;
   const auto stream = stub->Join(&context);
-  const std::jthread watcher([&](const std::stop_token& end) {
-    std::mutex resting;
-    std::condition_variable_any rest;
-    std::unique_lock lock(resting);
-    while (!end.stop_requested() && !stop) {
-      rest.wait_for(lock, end, kGlance, [] { return false; });
-    }
-    if (stop) {
-      context.TryCancel();
-    }
-  });
+  const std::stop_callback hang_up(stop.token(), [&context] { context.TryCancel(); });
   Ending ending;
   flower::ServerMessage asked;
   while (!ending.goodbye && stream->Read(&asked)) {
@@ -101,7 +81,7 @@ Ending serve(const std::shared_ptr<grpc::Channel>& channel, net::FlowerWorker& w
 
 }  // namespace
 
-void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std::atomic<bool>& stop) {
+void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const Stop& stop) {
   const auto note = [&](const std::string& text) {
     if (plan.note) {
       plan.note(text);
@@ -114,7 +94,7 @@ void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std
   net::FlowerWorker worker(plan, data);
   double pause = plan.first_pause_seconds;
   for (;;) {
-    require(!stop, ErrorCode::interrupted, "the client was told to stop");
+    require(!stop.requested(), ErrorCode::interrupted, "the client was told to stop");
     const std::shared_ptr<grpc::Channel> channel = make_channel(plan, worker.largest_request());
     const auto deadline = std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
                                                                  std::chrono::duration<double>(plan.connect_seconds));
@@ -123,20 +103,20 @@ void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std
       note(fmt::format("joined {}", plan.server));
       ending = serve(channel, worker, stop);
     }
-    require(!stop, ErrorCode::interrupted, "the client was told to stop");
+    require(!stop.requested(), ErrorCode::interrupted, "the client was told to stop");
     if (ending.goodbye && *ending.goodbye == 0) {
       note("the server is done with this client");
       return;
     }
     if (ending.goodbye) {
       note(fmt::format("the server wants this client again in {} s", *ending.goodbye));
-      rest(static_cast<double>(*ending.goodbye), stop);
+      rest_for(static_cast<double>(*ending.goodbye), stop.token());
       pause = plan.first_pause_seconds;
       continue;
     }
     pause = ending.worked ? plan.first_pause_seconds : pause;
     note(fmt::format("{}; again in {:.1f} s", ending.text, pause));
-    rest(pause, stop);
+    rest_for(pause, stop.token());
     pause = std::min(2 * pause, plan.longest_pause_seconds);
   }
 }

@@ -124,7 +124,7 @@ void require_connectable(const ClientPlan& plan) {
   }
 }
 
-Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop) {
+Attempt connect(const ClientPlan& plan, const Stop& stop) {
   write_into_our_log(Handshakes::tell);
   // A channel of its own for each connection: gRPC's pauses between attempts would be added to ours.
   grpc::ChannelArguments arguments;
@@ -135,13 +135,13 @@ Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop) {
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(plan.connect_seconds * plan.clock));
   const auto link = [&] { return Attempt{std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))}; };
-  for (auto left = deadline - Clock::now(); !stop && left > left.zero(); left = deadline - Clock::now()) {
+  for (auto left = deadline - Clock::now(); !stop.requested() && left > left.zero(); left = deadline - Clock::now()) {
     const auto look = std::min<Clock::duration>(left, kLook);
     if (channel->WaitForConnected(std::chrono::system_clock::now() + look)) {
       return link();
     }
   }
-  if (stop) {
+  if (stop.requested()) {
     return {nullptr, "told to stop"};
   }
   return channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY

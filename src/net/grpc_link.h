@@ -1,9 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 
+#include "feroma/core/stop.h"
 #include "feroma/net/client.h"
 #include "net/intake.h"
 
@@ -38,6 +38,6 @@ void require_connectable(const ClientPlan& plan);
 
 /// Connects to the plan's server; no link where it cannot be reached in time, or the client is to stop. Plain text is
 /// refused on anything but loopback.
-[[nodiscard]] Attempt connect(const ClientPlan& plan, const std::atomic<bool>& stop);
+[[nodiscard]] Attempt connect(const ClientPlan& plan, const Stop& stop);
 
 }  // namespace feroma::net

@@ -5,18 +5,13 @@
 #ifdef FEROMA_HTTP
 
 #include <httplib.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
-#include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "core/entrance.h"
 #include "core/http_connection.h"
-#include "core/listener.h"
 #include "feroma/core/log.h"
 #include "net/metrics_page.h"
 
@@ -26,32 +21,6 @@ namespace {
 constexpr int kWorkers = 4;
 /// Scrapers send a few hundred bytes and read what they get at once.
 constexpr Patience kPatience{std::chrono::seconds(3), std::chrono::seconds(3)};
-/// How often a worker looks whether the page is to end.
-constexpr int kGlanceMilliseconds = 200;
-
-/// A connection that came within a glance, or none; several threads may ask at once.
-Descriptor next_connection(const std::vector<Descriptor>& listeners) {
-  std::vector<pollfd> waiting;
-  for (const Descriptor& listener : listeners) {
-    waiting.push_back({listener.get(), POLLIN, 0});
-  }
-  ::poll(waiting.data(), waiting.size(), kGlanceMilliseconds);
-  for (const pollfd& one : waiting) {
-    Descriptor connection;
-    if (one.revents != 0) {
-      connection = Descriptor(::accept4(one.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    }
-    if (connection) {
-      return connection;
-    }
-    // Somebody else may have been faster, or the peer may be gone. Where descriptors or memory ran out, the connection
-    // goes on waiting, and so do we.
-    if (one.revents != 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(kGlanceMilliseconds));
-    }
-  }
-  return {};
-}
 
 /// What is answered to whom; the library reads requests and writes answers, connections are ours.
 class Pages final : public httplib::Server {
@@ -95,32 +64,29 @@ class Pages final : public httplib::Server {
 class HttpPage::Parts {
  public:
   Parts(const std::string& address, std::function<ServerStatus()> status)
-      : pages_(std::move(status)), listeners_(listen_at(address)) {
-    for (int i = 0; i < kWorkers; ++i) {
-      workers_.emplace_back([this](const std::stop_token& end) { work(end); });
+      : pages_(std::move(status)), entrance_(address) {
+    try {
+      for (int i = 0; i < kWorkers; ++i) {
+        workers_.emplace_back([this] { work(); });
+      }
+    } catch (...) {
+      entrance_.end();  // or those that began would wait for connections for ever, and we for them
+      throw;
     }
   }
-  // All are told before any is waited for.
-  ~Parts() {
-    for (std::jthread& worker : workers_) {
-      worker.request_stop();
-    }
-  }
+  ~Parts() { entrance_.end(); }
 
-  [[nodiscard]] int port() const { return port_of(listeners_.front()); }
+  [[nodiscard]] int port() const { return entrance_.port(); }
 
  private:
-  void work(const std::stop_token& end) {
-    while (!end.stop_requested()) {
-      Descriptor connection = next_connection(listeners_);
-      if (connection) {
-        pages_.answer(std::move(connection));
-      }
+  void work() {
+    while (std::optional<Entrance::Caller> caller = entrance_.next()) {
+      pages_.answer(std::move(caller->connection));
     }
   }
 
   Pages pages_;
-  std::vector<Descriptor> listeners_;
+  Entrance entrance_;
   std::vector<std::jthread> workers_;
 };
 

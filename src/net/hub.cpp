@@ -13,8 +13,6 @@
 namespace feroma::net {
 namespace {
 
-/// How often a wait looks whether the server is to stop.
-constexpr auto kGlance = std::chrono::milliseconds(200);
 /// Clients whose coming is written down, and whose going, in a second: all of a few, some of a thousand.
 constexpr int kComingsASecond = 5;
 /// Folders of data of which a certificate's visits are counted.
@@ -27,8 +25,7 @@ constexpr std::array kHarmless{v1::ACCEPTED,      v1::DUPLICATE, v1::TWICE,
 
 }  // namespace
 
-Hub::Hub(Job job, const ServerOptions& options, Past past, const std::atomic<bool>& stop,
-         const std::atomic<bool>* drain)
+Hub::Hub(Job job, const ServerOptions& options, Past past, const Stop& stop, const Stop* drain)
     : job_(std::move(job)),
       options_(options),
       stop_(stop),
@@ -36,7 +33,9 @@ Hub::Hub(Job job, const ServerOptions& options, Past past, const std::atomic<boo
       largest_(largest_answer(job_.models_per_answer, *job_.layout)),
       comings_(kComingsASecond),
       desk_(job_.layout, job_.committed, options.candidates),
-      past_(std::move(past)) {
+      past_(std::move(past)),
+      wake_to_stop_(stop.token(), [this] { wake(); }),
+      wake_to_drain_(drain == nullptr ? std::stop_token() : drain->token(), [this] { wake(); }) {
   for (const auto& [client, counted] : past_.counted) {
     known_.insert(client);
   }
@@ -207,9 +206,14 @@ std::size_t Hub::connections() const {
 }
 
 void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Waiting waiting) {
-  const bool ends = stop_ || (waiting == Waiting::between_rounds && drains());
+  const bool ends = stop_.requested() || (waiting == Waiting::between_rounds && drains());
   require(!ends, ErrorCode::interrupted, "the server was told to stop");
-  changed_.wait_until(lock, std::min(until, Clock::now() + kGlance));
+  changed_.wait_until(lock, until);
+}
+
+void Hub::wake() {
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
 }
 
 std::vector<ClientId> Hub::await(std::span<const ClientId> wanted, double seconds) {
@@ -329,7 +333,11 @@ void Hub::await_answers(Phase& phase) {
     }
     std::unique_lock lock(mutex_);
     if (!phase.is_over(Clock::now())) {
-      wait(lock, phase.deadline(), Waiting::in_round);
+      Clock::time_point next = std::min(phase.next_end(), to_tell.value_or(Clock::time_point::max()));
+      if (hurried && Clock::now() < *hurried + scaled(options_.grace_seconds)) {
+        next = std::min(next, *hurried + scaled(options_.grace_seconds));
+      }
+      wait(lock, next, Waiting::in_round);
     }
   }
 }

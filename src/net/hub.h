@@ -1,11 +1,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 
+#include "feroma/core/stop.h"
 #include "feroma/net/server_options.h"
 #include "feroma/privacy/ledger.h"
 #include "feroma/runtime/client_pool.h"
@@ -53,8 +55,7 @@ class Hub final : public ClientPool, public SessionEvents {
     ReleaseCounts released = {};               ///< how often each client and visitor has released something
   };
   /// With `drain` set, waits between rounds end as if with `stop`, but a round that was begun goes on.
-  Hub(Job job, const ServerOptions& options, Past past, const std::atomic<bool>& stop,
-      const std::atomic<bool>* drain = nullptr);
+  Hub(Job job, const ServerOptions& options, Past past, const Stop& stop, const Stop* drain = nullptr);
   ~Hub() override;
 
   /// A new connection; `wake` as in Session.
@@ -148,12 +149,14 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] ClientId identity(const Session& session, const v1::Hello& hello) const;
   void check_hello(const v1::Hello& hello) const;
   /// Whether a round that is under way is the last one for now.
-  [[nodiscard]] bool drains() const { return drain_ != nullptr && *drain_; }
+  [[nodiscard]] bool drains() const { return drain_ != nullptr && drain_->requested(); }
   /// A client is not waited for until it comes again. Needs the lock.
   void depart(ClientId client, const std::string& why);
   /// A server that is to stop waits no longer than the grace, `since` it began to, for clients that may come back, and
   /// says once for whom it waits.
   void hurry(Phase& phase, std::optional<Clock::time_point>& since);
+  /// Makes whoever waits look again.
+  void wake();
   void tell_who_is_awaited(const Phase& phase);
   /// "client 3 (hospital-a)", "clients 3, 5 and 7 more".
   [[nodiscard]] std::string all_called(std::span<const ClientId> clients) const;
@@ -165,8 +168,8 @@ class Hub final : public ClientPool, public SessionEvents {
 
   const Job job_;
   const ServerOptions options_;
-  const std::atomic<bool>& stop_;
-  const std::atomic<bool>* drain_;
+  const Stop& stop_;
+  const Stop* drain_;
   std::uint64_t largest_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -188,6 +191,9 @@ class Hub final : public ClientPool, public SessionEvents {
   bool finished_ = false;
   Traffic traffic_;
   std::map<std::uint32_t, std::uint64_t> refusals_;  ///< by client
+  // Last: they use the others.
+  std::stop_callback<std::function<void()>> wake_to_stop_;
+  std::stop_callback<std::function<void()>> wake_to_drain_;
 };
 
 }  // namespace feroma::net

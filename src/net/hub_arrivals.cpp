@@ -277,6 +277,7 @@ void Hub::say_finished(const std::vector<std::shared_ptr<Session>>& sessions) {
     const std::lock_guard lock(mutex_);
     if (hears_it) {
       told_.insert(session->client().value());
+      changed_.notify_all();
     }
   }
 }
@@ -341,6 +342,7 @@ void Hub::shut_out(const std::set<ClientId>& clients, const std::string& why) {
       depart(client, why);
     }
   }
+  changed_.notify_all();
 }
 
 void Hub::sever() {

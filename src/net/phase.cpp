@@ -148,6 +148,11 @@ v1::Verdict Phase::count(ClientId client, const v1::Answer& head, ClientOutcome 
   return verdict_on(head, v1::ACCEPTED);
 }
 
+Clock::time_point Phase::next_end() const {
+  const std::lock_guard lock(mutex_);
+  return enough_ ? std::min(deadline(), *enough_ + rules_.grace) : deadline();
+}
+
 bool Phase::is_over(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   const std::size_t heard = outcomes_.size() + departed_.size();

@@ -50,6 +50,8 @@ class Phase {
   /// time is over.
   [[nodiscard]] bool is_over(Clock::time_point now);
   [[nodiscard]] Clock::time_point deadline() const { return began_ + rules_.longest; }
+  /// When it is over if nobody else answers.
+  [[nodiscard]] Clock::time_point next_end() const;
   /// Ends it: answers that are being judged still count, none after them does. What came of every client; absent for
   /// those that did not answer.
   [[nodiscard]] std::map<ClientId, std::optional<ClientOutcome>> close();

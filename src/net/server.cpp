@@ -1,6 +1,5 @@
 #include "feroma/net/server.h"
 
-#include <condition_variable>
 #include <thread>
 
 #include "net/coordinator.h"
@@ -13,7 +12,7 @@ namespace feroma {
 
 class FederationServer::Parts {
  public:
-  Parts(const FederationPlan& plan, const ListenOptions& listen, const std::atomic<bool>& stop)
+  Parts(const FederationPlan& plan, const ListenOptions& listen, const Stop& stop)
       : coordinator(plan, stop),
         grpc(coordinator.hub(), listen.address, listen.certificates,
              net::DoorLimits::of(plan.server, plan.experiment.scenario.clients)),
@@ -22,11 +21,7 @@ class FederationServer::Parts {
                  ? nullptr
                  : std::make_unique<net::HttpPage>(listen.http_address, [this] { return status(); })),
         sweeper([this, clock = plan.server.clock](const std::stop_token& end) {
-          std::mutex resting;
-          std::condition_variable_any rest;
-          std::unique_lock lock(resting);
-          while (!end.stop_requested()) {
-            rest.wait_for(lock, end, std::chrono::duration<double>(clock), [] { return false; });
+          while (rest_for(clock, end)) {
             coordinator.hub().sweep();
             grpc.enforce_list();
           }
@@ -52,8 +47,7 @@ class FederationServer::Parts {
   std::jthread sweeper;  // last: it ends before what it looks after
 };
 
-FederationServer::FederationServer(const FederationPlan& plan, const ListenOptions& listen,
-                                   const std::atomic<bool>& stop)
+FederationServer::FederationServer(const FederationPlan& plan, const ListenOptions& listen, const Stop& stop)
     : parts_((check_model(plan, listen), std::make_unique<Parts>(plan, listen, stop))) {}
 
 FederationServer::~FederationServer() = default;

@@ -1,7 +1,6 @@
 #include "feroma/net/visit.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "feroma/core/error.h"
 #include "net/grpc_link.h"
@@ -10,7 +9,7 @@
 namespace feroma {
 
 Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, const VisitorWish& wish,
-                      double wait_seconds, const std::atomic<bool>& stop) {
+                      double wait_seconds, const Stop& stop) {
   net::require_connectable(plan);
   const auto until = net::Clock::now() + std::chrono::duration<double>(wait_seconds);
   net::VisitorOptions options{plan.state, plan.privacy};
@@ -28,14 +27,13 @@ Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, con
     } else {
       ending.text = fmt::format("{} cannot be reached: {}", plan.server, attempt.reason);
     }
-    require(!stop, ErrorCode::interrupted, "the visit was told to stop");
+    require(!stop.requested(), ErrorCode::interrupted, "the visit was told to stop");
     require(ending.retry_seconds > 0, ErrorCode::unsupported, "the server refuses this visit ({}): {}",
             v1::Reason_Name(ending.reason), ending.text);
-    const auto again = net::Clock::now() + std::chrono::duration<double>(ending.retry_seconds);
+    const auto again = net::Clock::now() + std::chrono::duration_cast<net::Clock::duration>(
+                                               std::chrono::duration<double>(ending.retry_seconds));
     require(again < until, ErrorCode::io, "no model after {} s: {}", wait_seconds, ending.text);
-    while (!stop && net::Clock::now() < again) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    rest_until(again, stop.token());
   }
 }
 

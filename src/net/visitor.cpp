@@ -101,7 +101,7 @@ class Visit {
 }  // namespace
 
 std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options, const VisitorSamples& samples,
-                                         const VisitorWish& wish, const std::atomic<bool>& stop) {
+                                         const VisitorWish& wish, const Stop& stop) {
   const auto patience =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.patience_seconds));
   Watchdog watchdog(link, stop, patience);

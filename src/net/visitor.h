@@ -1,9 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <variant>
 
+#include "feroma/core/stop.h"
 #include "feroma/runtime/assigned.h"
 #include "net/intake.h"
 
@@ -21,6 +21,6 @@ struct VisitorOptions {
 /// chooses where it is to. An ending where the server had none.
 [[nodiscard]] std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options,
                                                        const VisitorSamples& samples, const VisitorWish& wish,
-                                                       const std::atomic<bool>& stop);
+                                                       const Stop& stop);
 
 }  // namespace feroma::net

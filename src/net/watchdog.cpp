@@ -1,38 +1,60 @@
 #include "net/watchdog.h"
 
-#include <condition_variable>
-#include <optional>
+#include <algorithm>
 
 namespace feroma::net {
-namespace {
 
-constexpr auto kWatch = std::chrono::milliseconds(200);
+Watchdog::Watchdog(ServerLink& link, const Stop& stop, Clock::duration patience)
+    : link_(link),
+      stop_(stop),
+      patience_(patience),
+      wake_to_stop_(stop.token(), [this] { look_again(); }),
+      thread_([this](const std::stop_token& end) { watch(end); }) {}
 
-}  // namespace
-
-Watchdog::Watchdog(ServerLink& link, const std::atomic<bool>& stop, Clock::duration patience)
-    : link_(link), stop_(stop), patience_(patience), thread_([this](const std::stop_token& end) { watch(end); }) {}
+void Watchdog::look_again() {
+  const std::lock_guard lock(mutex_);
+  has_changed_ = true;
+  changed_.notify_all();
+}
 
 void Watchdog::set_patience(Clock::duration patience) {
   heard();
-  patience_ = patience;
+  {
+    const std::lock_guard lock(mutex_);
+    patience_ = patience;
+  }
+  look_again();
+}
+
+void Watchdog::allow_farewell(Clock::duration time) {
+  {
+    const std::lock_guard lock(mutex_);
+    farewell_ = time;
+  }
+  look_again();
+}
+
+Clock::time_point Watchdog::deadline() const {
+  const Clock::time_point heard = heard_;
+  const Clock::time_point silence =
+      patience_ < Clock::time_point::max() - heard ? heard + patience_ : Clock::time_point::max();
+  return stopping_ ? std::min(silence, *stopping_ + farewell_) : silence;
 }
 
 void Watchdog::watch(const std::stop_token& end) {
-  std::mutex resting;
-  std::condition_variable_any rest;
-  std::unique_lock lock(resting);
-  std::optional<Clock::time_point> stopping;
+  std::unique_lock lock(mutex_);
   while (!end.stop_requested()) {
-    const Clock::time_point now = Clock::now();
-    if (stop_ && !stopping) {
-      stopping = now;
+    if (stop_.requested() && !stopping_) {
+      stopping_ = Clock::now();
     }
-    if ((stopping && now - *stopping >= farewell_.load()) || now - heard_.load() > patience_.load()) {
+    const Clock::time_point until = deadline();
+    if (Clock::now() >= until) {
+      lock.unlock();
       link_.cancel();
       return;
     }
-    rest.wait_for(lock, end, std::min<Clock::duration>(kWatch, patience_.load()), [] { return false; });
+    has_changed_ = false;
+    changed_.wait_until(lock, end, until, [this] { return has_changed_; });
   }
 }
 

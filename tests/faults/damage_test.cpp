@@ -71,9 +71,13 @@ class Damage : public TinyFederation {
     for (auto& [name, sound] : sound_) {
       const FederationPlan todo = damage_plan(name);
       FederationPlan half = todo;
-      half.round_finished = [&](const RoundRecord& record, int) { stop = record.round == kHalfway; };
+      half.round_finished = [&](const RoundRecord& record, int) {
+        if (record.round == kHalfway) {
+          stop.request();
+        }
+      };
       EXPECT_THROW(play(half, first(kSites)), Error) << "it is told to stop";
-      stop = false;
+      stop.renew();
       keep(name + "-halfway");
       play(todo, first(kSites));
       keep(name + "-finished");
@@ -159,20 +163,20 @@ class Damage : public TinyFederation {
             live(coordinator.hub(), id, todo.state, {});
           } catch (const Error& error) {
             say(error.what());
-            stop = true;  // the others would wait for it
+            stop.request();  // the others would wait for it
           }
         });
       }
       try {
         coordinator.run();
       } catch (const Error&) {
-        stop = true;  // whatever it is, nobody need wait
+        stop.request();  // whatever it is, nobody need wait
         throw;
       }
     } catch (const Error& error) {
       say(error.what());
     }
-    stop = false;
+    stop.renew();
     for (const std::string& line : lines.with("")) {
       say(line);
     }

@@ -105,7 +105,7 @@ bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
   const ClientPlan plan = plan_of(arguments, client);
   const auto data =
       folder_client_data(std::filesystem::path(arguments.require("--data")) / std::to_string(client), plan.state);
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   net::AgentOptions options;
   options.state = plan.state;
   options.id = client;
@@ -133,7 +133,7 @@ bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
 /// Asks for a model now and then, and goes before it is told.
 void visit(const Arguments& arguments, const std::stop_token& end) {
   std::mt19937 random(0);
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   while (!end.stop_requested()) {
     if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan_of(arguments, 0), stop).link) {
       net::Outbox outbox(*link);

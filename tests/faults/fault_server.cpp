@@ -76,7 +76,7 @@ void serve(const Arguments& arguments) {
                round.clients.size(), round.dropped.size(), round.accuracy_after, now());
     std::fflush(stdout);
   };
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   FederationServer server(plan, {"127.0.0.1:" + arguments.require("--port"), {}}, stop);
   fmt::print("listening {}\n", server.port());
   std::fflush(stdout);

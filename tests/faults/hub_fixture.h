@@ -26,7 +26,7 @@ class HubTest : public ::testing::Test {
     prepare(*algorithm, context);
     hub = start_hub();
   }
-  ~HubTest() override { stop = true; }
+  ~HubTest() override { stop.request(); }
 
   std::unique_ptr<Hub> start_hub(Hub::Past past = {}) const {
     return std::make_unique<Hub>(Hub::Job{"job", "", initial->shared_layout(), true, kClients}, options,
@@ -71,8 +71,8 @@ class HubTest : public ::testing::Test {
   ServerOptions options;
   std::unique_ptr<Algorithm> algorithm;
   ParametersPtr initial;
-  std::atomic<bool> stop = false;
-  std::atomic<bool> drain = false;
+  Stop stop;
+  Stop drain;
   std::unique_ptr<Hub> hub;
   std::map<ClientId, ClientOutcome> outcomes;
   std::string failure;

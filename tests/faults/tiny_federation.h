@@ -66,6 +66,19 @@ class TinyData final : public ClientData {
   HeldOutSplit split_;
 };
 
+/// Stops one life of a server and its clients, and then perhaps the next.
+class StopOfALife {
+ public:
+  operator const Stop&() const { return *stop_; }
+  void request() { stop_->request(); }
+  [[nodiscard]] bool requested() const { return stop_->requested(); }
+  /// For the next life; nobody may be left of this one.
+  void renew() { stop_ = std::make_unique<Stop>(); }
+
+ private:
+  std::unique_ptr<Stop> stop_ = std::make_unique<Stop>();
+};
+
 /// A federation of a server and clients in this process whose rounds take milliseconds.
 class TinyFederation : public ::testing::Test {
  protected:
@@ -130,7 +143,7 @@ class TinyFederation : public ::testing::Test {
     options.patience_seconds = 30 * kClock;
     const std::unique_ptr<ClientData> data = data_of(id);
     Agent agent(options, *data, stop);
-    for (int attempt = 0; !stop; ++attempt) {
+    for (int attempt = 0; !stop.requested(); ++attempt) {
       const std::unique_ptr<ServerLink> link = connect ? connect(hub, id, attempt) : std::make_unique<Pipe>(hub);
       const Ending ending = agent.serve(*link);
       if (ending.reason == v1::FINISHED) {
@@ -139,7 +152,7 @@ class TinyFederation : public ::testing::Test {
       if (ending.retry_seconds <= 0) {
         ADD_FAILURE() << "client " << id << " was refused for good: " << v1::Reason_Name(ending.reason) << ", "
                       << ending.text;
-        stop = true;  // the others would wait for it
+        stop.request();  // the others would wait for it
       }
     }
   }
@@ -178,7 +191,7 @@ class TinyFederation : public ::testing::Test {
 
   int rows = 24;
   feroma::test::TempFolder folder;
-  std::atomic<bool> stop = false;
+  StopOfALife stop;
 };
 
 }  // namespace feroma::faults

@@ -126,17 +126,18 @@ class Witnesses : public TinyFederation {
   std::string live_until(Round until, const Situation& how = {}) {
     todo_.round_finished = [this, until](const RoundRecord& record, int) {
       if (record.round == until) {
-        stop = true;
+        stop.request();
       }
     };
-    stop = false;
+    stop.renew();
     std::string refused;
     Coordinator coordinator(todo_, stop);
     {
       const std::jthread client([&] {
         refused = live_once(coordinator.hub(), how);
-        stop = stop || !refused.empty();
-        const Pipe bell(coordinator.hub());  // somebody who leaves: the server looks whether it is to stop
+        if (!refused.empty()) {
+          stop.request();
+        }
       });
       try {
         coordinator.run();
@@ -144,7 +145,7 @@ class Witnesses : public TinyFederation {
         EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
         coordinator.hub().dismiss({v1::SHUTTING_DOWN, "the server stops", 1});
       }
-      stop = true;
+      stop.request();
     }
     return refused;
   }
@@ -218,14 +219,14 @@ class Witnesses : public TinyFederation {
     NewData data(TinyData(0, rows), 1000 * lives_++);
     try {
       Agent agent(options, data, stop);
-      while (!stop) {
+      while (!stop.requested()) {
         Pipe pipe(hub, {"pipe", std::nullopt, ""}, [this](v1::ClientFrame& frame) { return listen(frame); });
         OldServer old(pipe);
         const Ending ending = how.old_server ? agent.serve(old) : agent.serve(pipe);
         if (ending.reason == v1::FINISHED) {
           return "";
         }
-        if (ending.retry_seconds <= 0 && !stop) {
+        if (ending.retry_seconds <= 0 && !stop.requested()) {
           return v1::Reason_Name(ending.reason);
         }
       }
@@ -384,7 +385,7 @@ class CountedReleases : public HubTest {
                                          }},
                                 options, Hub::Past{}, stop, &drain);
   }
-  ~CountedReleases() override { stop = true; }
+  ~CountedReleases() override { stop.request(); }
 
   v1::Reason say(Probe& probe, const v1::Task& task, const v1::Released& released) {
     v1::ClientFrame frame = Probe::head_of(task, update(1));

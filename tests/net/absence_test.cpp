@@ -112,7 +112,7 @@ TEST_F(Absence, NobodyTellsSumsThatTheFederationHasNoUseFor) {
     const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});
     Pipe pipe(coordinator.hub());
     ending = Agent(options, *data, stop).serve(pipe);
-    stop = true;
+    stop.request();
   });
   const std::vector<ClientId> there = coordinator.hub().await(1);
   feroma::test::error_of(ErrorCode::interrupted,
@@ -227,7 +227,7 @@ TEST_F(Absence, WhoWaitsGivesASignOfLifeNowAndThen) {
   int signs = 0;
   options.note = [&](const std::string& text, std::initializer_list<log::Field>) {
     if (text == "waiting for round 1 to begin" && ++signs == 3) {
-      stop = true;
+      stop.request();
     }
   };
   const auto start = Clock::now();
@@ -253,7 +253,7 @@ TEST_F(Absence, ASecondClientOnTheSameFolderDoesNotDisturbTheFirst) {
   EXPECT_TRUE(feroma::test::holds(error, "another client is running with this state folder"));
   EXPECT_EQ(coordinator.hub().traffic().verdicts[v1::TWICE], 0U);
   EXPECT_TRUE(coordinator.hub().is_present(ClientId{0}));
-  stop = true;
+  stop.request();
   clients.clear();
 }
 
@@ -341,7 +341,7 @@ TEST_F(Absence, ARoundThatBeginsAgainForEverIsUnhealthy) {
   silent.clear();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(coordinator.status().healthy);
-  stop = true;
+  stop.request();
 }
 
 /// Data that cannot be read in one round, as while somebody writes the files; or not the first times.
@@ -375,7 +375,9 @@ TEST_F(Absence, ARoundThatFailedForItsDataIsFinishedOnceTheyAreGood) {
     for (int i = 0; i < 600 && !end.stop_requested(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    stop = !end.stop_requested();
+    if (!end.stop_requested()) {
+      stop.request();
+    }
   });
   for (std::uint32_t id = 0; id < 3; ++id) {
     clients.emplace_back([&, id] {
@@ -428,11 +430,11 @@ TEST_F(Absence, WhoIsStoppedSaysGoodbyeAndIsNotWaitedFor) {
     dropped.insert(dropped.end(), round.dropped.begin(), round.dropped.end());
   };
   Coordinator coordinator(todo, stop);
-  std::atomic<bool> own_stop = false;
+  Stop own_stop;
   begin(coordinator.hub(), 0, 2);
   clients.emplace_back([&] {
     Interrupted data(scenario_client_data(federation, ClientId{2}), 2, [&] {
-      own_stop = true;
+      own_stop.request();
       // It trains on while the connection ends.
       for (int i = 0; i < 5000 && coordinator.hub().is_present(ClientId{2}); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -135,12 +135,12 @@ class ChannelAudit : public FederationTest {
     options.id = 0;
     LessData data(scenario_client_data(federation, ClientId{0}), has);
     Agent agent(options, data, stop);
-    for (Ending ending; !stop && ending.reason != v1::FINISHED;) {
+    for (Ending ending; !stop.requested() && ending.reason != v1::FINISHED;) {
       Pipe pipe(coordinator->hub(), {"pipe", std::nullopt, ""}, recorded.listener());
       ending = agent.serve(pipe);
       if (ending.reason != v1::FINISHED && ending.retry_seconds <= 0) {
         ADD_FAILURE() << "it was refused for good: " << ending.text;
-        stop = true;  // the others would wait for it
+        stop.request();  // the others would wait for it
       }
     }
   }

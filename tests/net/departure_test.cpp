@@ -208,7 +208,7 @@ TEST_F(HubTest, AServerThatIsToStopDoesNotWaitForWhomItLost) {
   }
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
   EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
-  drain = true;
+  drain.request();
   exchange.join();
   EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, "its connection was lost");
   EXPECT_EQ(counted_of(0), update(1));
@@ -225,7 +225,7 @@ TEST_F(HubTest, AServerThatIsToStopGivesWhomItLostTheGrace) {
     static_cast<void>(lost.task());
   }
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
-  drain = true;
+  drain.request();
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   ASSERT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1))) << "it may come back";
   Probe back(*hub, 1);
@@ -241,7 +241,7 @@ TEST_F(HubTest, AServerThatIsToStopSaysForWhomItWaits) {
   begin(1, 2);
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
   const v1::Task task = slow.task();
-  drain = true;
+  drain.request();
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   EXPECT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1))) << "it is there, and may still answer";
   EXPECT_EQ(slow.answer(task, update(2)).reason(), v1::ACCEPTED);

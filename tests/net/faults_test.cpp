@@ -91,7 +91,7 @@ void Faults::stop_again_and_again() {
   int starts = 0;
   Rng rng(6);
   for (bool done = false; !done; ++starts) {
-    std::atomic<bool> halt = false;
+    Stop halt;
     Coordinator coordinator(todo, halt);
     {
       const std::lock_guard lock(mutex);
@@ -101,7 +101,9 @@ void Faults::stop_again_and_again() {
       for (std::uint64_t i = 0; i < wait && !end.stop_requested(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
-      halt = !end.stop_requested() && starts < 8;
+      if (!end.stop_requested() && starts < 8) {
+        halt.request();
+      }
     });
     try {
       coordinator.run();
@@ -227,7 +229,7 @@ class Misbehaviour : public ::testing::Test {
   ServerOptions options;
   std::unique_ptr<Algorithm> algorithm;
   ParametersPtr initial;
-  std::atomic<bool> stop = false;
+  Stop stop;
   std::unique_ptr<Hub> hub;
   std::map<ClientId, ClientOutcome> outcomes;
   std::string failure;

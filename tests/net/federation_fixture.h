@@ -80,7 +80,7 @@ batch_size = 16
     options.id = id;
     const std::unique_ptr<ClientData> data = scenario_client_data(federation, static_cast<ClientId>(id));
     Agent agent(options, *data, stop);
-    while (!stop) {
+    while (!stop.requested()) {
       const std::unique_ptr<ServerLink> link = connect();
       if (link == nullptr) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -117,7 +117,7 @@ batch_size = 16
 
   feroma::test::TempFolder folder;
   std::shared_ptr<const Federation> federation;
-  std::atomic<bool> stop = false;
+  Stop stop;
 };
 
 }  // namespace feroma::net::test

@@ -99,7 +99,7 @@ class FlowerMisbehaviour : public ::testing::Test {
   ServerOptions options;
   std::unique_ptr<Algorithm> algorithm;
   ParametersPtr initial;
-  std::atomic<bool> stop = false;
+  Stop stop;
   std::unique_ptr<Hub> hub;
   std::unique_ptr<FlowerIds> ids;
   FlowerDialect dialect;

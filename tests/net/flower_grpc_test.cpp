@@ -80,7 +80,7 @@ TEST_F(FlowerOverGrpc, PlainTextIsForLoopbackOnly) {
 // It would send its model and its counts as if nothing had been asked for.
 TEST_F(FlowerOverGrpc, AClientThatAsksForPrivacyJoinsNone) {
   FlowerClientPlan client = client_plan(plan(experiment("name = 'fedavg'")).experiment, 0, 1);
-  stop = true;
+  stop.request();
   EXPECT_TRUE(holds(error_of(ErrorCode::interrupted, [&] { work(client); }), "told to stop"));
   for (const PrivacyMode mode : {PrivacyMode::paper, PrivacyMode::pure, PrivacyMode::gaussian}) {
     client.privacy.mode = mode;
@@ -257,9 +257,13 @@ TEST_F(FlowerOverGrpc, ClientsComeBackAfterARestart) {
   std::vector<std::jthread> clients;
   int port = 0;
   {
-    std::atomic<bool> halt = false;
+    Stop halt;
     FederationPlan first = todo;
-    first.round_finished = [&](const RoundRecord& round, int) { halt = round.round == 2; };
+    first.round_finished = [&](const RoundRecord& round, int) {
+      if (round.round == 2) {
+        halt.request();
+      }
+    };
     Coordinator coordinator(first, halt);
     const FlowerServer server(coordinator.hub(), first, {"127.0.0.1:0", {}, /*restart_seconds=*/1});
     port = server.port();

@@ -167,7 +167,7 @@ TEST_F(OverGrpc, AClientThatConnectsStopsWhenItIsToldTo) {
   client.connect_seconds = 60;
   const std::jthread teller([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    stop = true;
+    stop.request();
   });
   const auto start = Clock::now();
   EXPECT_EQ(connect(client, stop).link, nullptr);
@@ -183,7 +183,7 @@ TEST_F(OverGrpc, AClientThatCannotConnectSaysWhy) {
   std::string line;
   client.note = [&](const std::string& text, std::initializer_list<log::Field>) {
     line = text;
-    stop = true;
+    stop.request();
   };
   federation = read_once(experiment("name = 'fedavg'"));
   const std::unique_ptr<ClientData> data = scenario_client_data(federation, ClientId{0});

@@ -230,7 +230,7 @@ TEST_F(HubTest, AnAnswerIsNoLargerThanItsTaskAsksFor) {
     probe.beat();
     EXPECT_EQ(probe.expect().goodbye().reason(), size == usual ? v1::REASON_UNSPECIFIED : v1::TOO_LARGE);
   }
-  stop = true;
+  stop.request();
 }
 
 TEST_F(HubTest, WhoDoesNotReadIsCountedAndWritten) {

@@ -171,7 +171,7 @@ class Identity : public ::testing::Test {
   feroma::test::TempFolder folder_;
   std::mutex mutex_;
   std::vector<std::string> lines_;
-  std::atomic<bool> stop_ = false;
+  Stop stop_;
 };
 
 }  // namespace feroma::net::test

@@ -66,7 +66,7 @@ class NoData final : public ClientData {
 // By this a server knows which connection of a process is the newer one, in whatever order it reads them.
 TEST(Hello, NumbersTheConnectionsOfAProcess) {
   const feroma::test::TempFolder folder;
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   NoData data;
   HangingUp link;
   Agent agent({folder / "a"}, data, stop);
@@ -106,7 +106,7 @@ TEST(Outbox, ABeatDoesNotWaitForTheLastPiece) {
 // The server says nothing during an upload that takes several times as long as its silence is borne.
 TEST(Outbox, AnUploadThatGoesOnIsNotCutOff) {
   SlowLink link(std::chrono::milliseconds(50));
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   Watchdog watchdog(link, stop, std::chrono::milliseconds(400));
   Outbox outbox(link, [&watchdog] { watchdog.heard(); });
   EXPECT_TRUE(outbox.send(v1::Answer(), Bytes(40 * kPieceSize)));
@@ -119,11 +119,11 @@ TEST(Outbox, AnUploadThatGoesOnIsNotCutOff) {
 }
 
 TEST(Watchdog, LetsAClientThatIsToStopSayGoodbye) {
-  std::atomic<bool> stop = false;
+  Stop stop;
   SlowLink link(std::chrono::milliseconds(0));
   Watchdog watchdog(link, stop, std::chrono::hours(1));
   watchdog.allow_farewell(std::chrono::hours(1));
-  stop = true;
+  stop.request();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_FALSE(link.is_cut());
   watchdog.allow_farewell(std::chrono::milliseconds(1));

@@ -86,7 +86,7 @@ TEST_F(ServerCheck, AFederationWithAnotherConfig) {
       "holds a federation with another config (scenario.drifts was 5, is 6; scenario.rounds was 5, is 6)";
   const FederationPlan other = plan({"scenario.rounds=6"});
   EXPECT_TRUE(holds(problem(check(other), "state"), text));
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   const std::string error = feroma::test::error_of(ErrorCode::invalid_config, [&] {
     const FederationServer never(other, {"127.0.0.1:0", certs_}, stop);
   });
@@ -103,7 +103,7 @@ TEST_F(ServerCheck, AFederationWhoseMethodBehavesOtherwise) {
   const std::string text =
       "holds a federation with another config (standardise was in version 2, is in version 1: begin anew)";
   EXPECT_TRUE(holds(problem(check(plan()), "state"), text));
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   EXPECT_TRUE(holds(feroma::test::error_of(ErrorCode::invalid_config,
                                            [&] {
                                              const FederationServer never(plan(), {"127.0.0.1:0", certs_}, stop);
@@ -120,7 +120,7 @@ TEST_F(ServerCheck, AFederationFromAMachineWithOtherInstructions) {
     fs::permissions(state_, fs::perms::owner_all);
     const RoundLog begun(state_, [&] { return JobRecord{"job", to_toml(config)}; });
   };
-  const std::atomic<bool> stop = false;
+  const Stop stop;
   const bool fused = has_fused_products(plan().experiment.simd());
   for (const auto& [target, name] : enum_names(SimdTarget())) {
     SCOPED_TRACE(name);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "feroma/core/stop.h"
 #include "feroma/net/client_data.h"
 #include "feroma/net/note.h"
 #include "feroma/privacy/options.h"
@@ -36,6 +36,6 @@ struct ClientPlan {
 
 /// Works for the federation until it is finished; lost connections are made again. What the server or the client cannot
 /// agree to is an error that says so, and being told to stop an `interrupted` one.
-void run_client(const ClientPlan& plan, ClientData& data, const std::atomic<bool>& stop);
+void run_client(const ClientPlan& plan, ClientData& data, const Stop& stop);
 
 }  // namespace feroma

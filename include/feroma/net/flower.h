@@ -1,10 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
 
+#include "feroma/core/stop.h"
 #include "feroma/net/client_data.h"
 #include "feroma/runtime/experiment.h"
 
@@ -35,6 +35,6 @@ struct FlowerClientPlan {
 
 /// Works for a Flower server until it says that it is over; lost connections are made again. Being told to stop is an
 /// `interrupted` error, privacy that cannot be had an `invalid_config` one.
-void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const std::atomic<bool>& stop);
+void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const Stop& stop);
 
 }  // namespace feroma

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "feroma/core/stop.h"
 #include "feroma/net/flower.h"
 #include "feroma/net/server_options.h"
 #include "feroma/net/server_status.h"
@@ -23,8 +23,8 @@ struct FederationPlan {
   bool multi_label = false;
   ServerOptions server;
   std::filesystem::path state;
-  bool stay = false;                         ///< after the last round: serve visitors until told to stop
-  const std::atomic<bool>* drain = nullptr;  ///< set: finish the round under way, then stop
+  bool stay = false;            ///< after the last round: serve visitors until told to stop
+  const Stop* drain = nullptr;  ///< set: finish the round under way, then stop
   std::function<void(const RoundRecord&, int rounds)> round_finished = {};  ///< for people
 };
 
@@ -50,7 +50,7 @@ void check_model(const FederationPlan& plan, const ListenOptions& listen);
 /// A federation's server. The constructor opens its state and begins to listen; clients may come from then on.
 class FederationServer {
  public:
-  FederationServer(const FederationPlan& plan, const ListenOptions& listen, const std::atomic<bool>& stop);
+  FederationServer(const FederationPlan& plan, const ListenOptions& listen, const Stop& stop);
   ~FederationServer();
   FederationServer(const FederationServer&) = delete;
   FederationServer& operator=(const FederationServer&) = delete;

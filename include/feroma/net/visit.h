@@ -1,5 +1,6 @@
 #pragma once
 
+#include "feroma/core/stop.h"
 #include "feroma/net/client.h"
 #include "feroma/runtime/assigned.h"
 
@@ -9,6 +10,6 @@ namespace feroma {
 /// certificates, the state folder and the privacy count. A server that cannot be reached or has nothing to offer yet is
 /// asked again for `wait_seconds`.
 [[nodiscard]] Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, const VisitorWish& wish,
-                                    double wait_seconds, const std::atomic<bool>& stop);
+                                    double wait_seconds, const Stop& stop);
 
 }  // namespace feroma
