@@ -40,11 +40,9 @@ std::unique_ptr<ClientData> data_of(const ClientArguments& arguments, ClientPlan
   if (!plan.witness.empty()) {
     plan.witness /= fmt::format("client-{}-releases", *plan.id);
   }
-  // The server's own file will do: what is about serving does not concern a client, but for the clock.
-  const FederationPlan federation = read_federation_plan(load_config(arguments.config));
-  const Experiment& experiment = federation.experiment;
+  // The server's own file will do: what is about serving does not concern a client.
+  const Experiment experiment = read_federation_plan(load_config(arguments.config)).experiment;
   plan.privacy = experiment.privacy;
-  plan.clock = federation.server.clock;
   return scenario_client_data(std::shared_ptr<const Federation>(make_federation(experiment)),
                               static_cast<ClientId>(*plan.id));
 }

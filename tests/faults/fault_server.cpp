@@ -1,6 +1,6 @@
 // A federation's server that dies where a test wants it to, or whose disk fails.
-//   fault_server CONFIG --state FOLDER --port N [--kill POINT:N] [--power-loss names|everything] [--fail KIND:N]
-//                [--points FILE]
+//   fault_server CONFIG --state FOLDER --port N [--clock FACTOR] [--kill POINT:N] [--power-loss names|everything]
+//                [--fail KIND:N] [--points FILE]
 #include <fmt/core.h>
 
 #include <atomic>
@@ -71,6 +71,9 @@ void serve(const Arguments& arguments) {
   const std::string config = arguments.require("CONFIG");
   FederationPlan plan = read_federation_plan(parse_settings(read_text(config), config));
   plan.state = arguments.require("--state");
+  if (const auto clock = arguments.find("--clock")) {
+    plan.server.clock = std::stod(*clock);
+  }
   plan.round_finished = [](const RoundRecord& round, int) {
     fmt::print("round {} seconds {:.4f} clients {} dropped {} accuracy {:.3f} at {:.6f}\n", round.round, round.seconds,
                round.clients.size(), round.dropped.size(), round.accuracy_after, now());

@@ -51,7 +51,7 @@ def write_data(folder, clients, rows=24):
 
 
 def config_text(clients, rounds, algorithm, extra, server):
-    table = {"input": '"1x3x3"', "classes": 3, "min_clients": clients, "quorum": 1, "clock": 0.05, "rejoin_seconds": 200,
+    table = {"input": '"1x3x3"', "classes": 3, "min_clients": clients, "quorum": 1, "rejoin_seconds": 200,
              "heartbeat_seconds": 4}  # a federation may last half a second: somebody is to beat in it
     table.update(server)
     keys = "\n".join(f"{key} = {value}" for key, value in table.items())
@@ -140,7 +140,9 @@ class Federation:
         self.folder.mkdir(parents=True)
         write_data(self.folder / "data", clients)
         self.config = self.folder / "config.toml"
-        self.config.write_text(config_text(clients, rounds, algorithm, extra, server or {}))
+        rules = dict(server or {})
+        self.clock = rules.pop("clock", 0.05)  # how long a second of the config takes
+        self.config.write_text(config_text(clients, rounds, algorithm, extra, rules))
 
     def start_clients(self, ids=None, port=None, visits=False):
         ids = list(range(self.clients)) if ids is None else ids
@@ -155,7 +157,8 @@ class Federation:
 
     def start_server(self, *arguments):
         with open(self.folder / "server.err", "a") as errors:
-            return Server([self.server_program, self.config, "--state", self.state, "--port", str(self.port), *arguments], errors)
+            return Server([self.server_program, self.config, "--state", self.state, "--port", str(self.port),
+                           "--clock", str(self.clock), *arguments], errors)
 
     def end_life(self, server, how, seconds=LONGEST_LIFE):
         """Waits for a server's end and keeps what it left in its journal; returns its exit code."""

@@ -42,9 +42,11 @@ exit $code)");
   }
   /// A config for one client or two, and a client's data.
   void write_files() const {
-    std::ofstream(path("config.toml")) << "[scenario]\nclients = 2\nrounds = 2\ndrifts = 1\n[training]\nmodel = 'mlp'\n"
-                                          "local_epochs = 1\n[[algorithm]]\nname = 'fedavg'\n[server]\ninput = '2'\n"
-                                          "classes = 2\nmin_clients = 1\nclock = 0.1\n";
+    std::ofstream(path("config.toml"))
+        << "[scenario]\nclients = 2\nrounds = 2\ndrifts = 1\n[training]\nmodel = 'mlp'\n"
+           "local_epochs = 1\n[[algorithm]]\nname = 'fedavg'\n[server]\ninput = '2'\n"
+           "classes = 2\nmin_clients = 1\ngrace_seconds = 0.5\nlinger_seconds = 3\nrejoin_seconds = 6\n"
+           "heartbeat_seconds = 1\ndead_seconds = 6\n";
     std::filesystem::create_directory(path("visits"));
     std::ofstream(path("visits/dataset.toml"))
         << "[dataset]\nkind = 'csv'\nfile = 'visits.csv'\nclasses = 2\nlabel_column = 'ill'\n";

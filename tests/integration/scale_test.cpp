@@ -180,7 +180,8 @@ class ScaledFederation : public ScaledTables {
   /// A server, four clients that `client` starts with `$id`, a visit to it, and what becomes of a server's results.
   [[nodiscard]] Result federated(const std::string& client) const {
     const std::string address = " --server 127.0.0.1:$port --insecure ";
-    const std::string server_file = "[server]\ninput = '6'\nclasses = 2\nmin_clients = 4\nclock = 0.1\n";
+    const std::string server_file =
+        "[server]\ninput = '6'\nclasses = 2\nmin_clients = 4\ngrace_seconds = 0.5\nlinger_seconds = 3\n";
     std::ofstream(path("config.toml")) << text_of(path("scenario.toml")) << server_file;
     return beside_the_server("for id in 0 1 2 3; do (timeout 60 $feroma client " + client +
                                  " --client $id --state client-$id" + address +

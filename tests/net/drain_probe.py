@@ -29,7 +29,7 @@ class Drain:
         self.started = []
         self.state = folder / "server"
         self.config = folder / "config.toml"
-        self.config.write_text(config_text(CLIENTS, ROUNDS, FEROMA, "", {"clock": 1, "rejoin_seconds": 60}))
+        self.config.write_text(config_text(CLIENTS, ROUNDS, FEROMA, "", {"rejoin_seconds": 60}))
         write_data(folder / "data", CLIENTS)
         self.clients = [self.begin(f"client-{n}.log", "client", "--data", folder / "data" / str(n), "--client", str(n), "--state",
                                    folder / f"client-{n}", "--server", f"127.0.0.1:{self.port}", "--insecure") for n in range(CLIENTS)]

@@ -55,6 +55,8 @@ TEST(FederationPlan, RefusesWhatMakesNoFederation) {
   const std::string own = fmt::format("[scenario]\ndataset = '{}'\n", visits.path().string());
   EXPECT_TRUE(holds(refusal(own + one + "[server]\nclasses = 2"), "server.input and server.classes must say"));
   EXPECT_TRUE(holds(refusal(one + "[server]\nquorums = 1"), "server.quorums"));
+  EXPECT_TRUE(
+      holds(refusal(one + "[server]\nclock = 0.5"), "test:4: server.clock is no key any more; make the times short"));
   EXPECT_TRUE(holds(refusal(one + "[server]\nupdate_limit = 0.5"), "server.update_limit must be 0 or > 1, got 0.5"));
   for (const char* mode : {"gaussian", "pure"}) {
     EXPECT_TRUE(holds(refusal(fmt::format("[privacy]\nmode = '{}'\n[training]\nstandardise = true\n", mode) + one),

@@ -28,7 +28,7 @@ struct ServerOptions {
   int strangers = 64;
   double stranger_seconds = 10;
   int connections = 0;
-  double clock = 1;
+  double clock = 1;  ///< every time above is multiplied by it; no key of a config, but tests have little time
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -60,7 +60,6 @@ struct ServerOptions {
     visit("strangers", self.strangers, at_least(1), "connections from everywhere that have not shown yet who they are");
     visit("stranger_seconds", self.stranger_seconds, above(0), "how long a connection may be one");
     visit("connections", self.connections, at_least(0), "connections of all kinds; 0: twice the clients and 100");
-    visit("clock", self.clock, above(0), "every time above is multiplied by this; below 1 for tests");
   }
 };
 
