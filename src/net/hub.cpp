@@ -149,7 +149,7 @@ void Hub::deliver(Session& session, Delivery delivery) {
   fault_point("hub.answer_judged");
   session.tell(verdict);
   fault_point("hub.verdict_told");
-  changed_.notify_all();
+  wake();
 }
 
 void Hub::tally(v1::Reason reason, std::optional<ClientId> client) {
@@ -213,6 +213,11 @@ void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Wait
 
 void Hub::wake() {
   const std::lock_guard lock(mutex_);
+  changed();
+}
+
+void Hub::changed() {
+  changes_ += 1;
   changed_.notify_all();
 }
 
@@ -323,6 +328,9 @@ void Hub::await_answers(Phase& phase) {
   std::optional<Clock::time_point> hurried;
   std::optional<Clock::time_point> to_tell = Clock::now() + scaled(options_.dead_seconds);  // once is enough
   while (!phase.is_over(Clock::now())) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t seen = changes_;  // what happens from here on ends the wait below, or lets none begin
+    lock.unlock();
     tell_tasks(phase, told);  // who comes back meanwhile is asked again
     if (to_tell && Clock::now() >= *to_tell) {
       tell_who_is_awaited(phase);
@@ -331,8 +339,8 @@ void Hub::await_answers(Phase& phase) {
     if (drains()) {
       hurry(phase, hurried);
     }
-    std::unique_lock lock(mutex_);
-    if (!phase.is_over(Clock::now())) {
+    lock.lock();
+    if (changes_ == seen && !phase.is_over(Clock::now())) {
       Clock::time_point next = std::min(phase.next_end(), to_tell.value_or(Clock::time_point::max()));
       if (hurried && Clock::now() < *hurried + scaled(options_.grace_seconds)) {
         next = std::min(next, *hurried + scaled(options_.grace_seconds));

@@ -157,6 +157,8 @@ class Hub final : public ClientPool, public SessionEvents {
   void hurry(Phase& phase, std::optional<Clock::time_point>& since);
   /// Makes whoever waits look again.
   void wake();
+  /// Ends the waits under way; with the lock held.
+  void changed();
   void tell_who_is_awaited(const Phase& phase);
   /// "client 3 (hospital-a)", "clients 3, 5 and 7 more".
   [[nodiscard]] std::string all_called(std::span<const ClientId> clients) const;
@@ -173,6 +175,7 @@ class Hub final : public ClientPool, public SessionEvents {
   std::uint64_t largest_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::uint64_t changes_ = 0;  ///< that were told of
   std::map<ClientId, std::shared_ptr<Session>> sessions_;
   std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted or no longer wanted
   std::map<std::shared_ptr<Session>, Clock::time_point> visitors_;  ///< and since when

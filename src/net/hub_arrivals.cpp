@@ -132,7 +132,7 @@ void Hub::greet(const std::shared_ptr<Session>& session, const v1::Hello& hello)
   if (finished) {
     say_finished({session});
   }
-  changed_.notify_all();
+  wake();
 }
 
 void Hub::catch_up(std::unique_lock<std::mutex>& lock, Session& session, ClientId client, Round told) {
@@ -155,7 +155,7 @@ void Hub::depart(ClientId client, const std::string& why) {
   if (phase_ != nullptr) {
     phase_->departed(client, why);
   }
-  changed_.notify_all();
+  changed();
 }
 
 void Hub::said_goodbye(Session& session, const std::string& why) {
@@ -191,7 +191,7 @@ void Hub::left(Session& session) {
       sessions_.erase(found);
       gone = comings_.allows("clients left") ? client : std::nullopt;
     }
-    changed_.notify_all();  // still locked: whoever sees that the last one left may end the hub
+    changed();  // still locked: whoever sees that the last one left may end the hub
   }
   if (gone) {
     const Peer& peer = session.peer();
@@ -277,7 +277,7 @@ void Hub::say_finished(const std::vector<std::shared_ptr<Session>>& sessions) {
     const std::lock_guard lock(mutex_);
     if (hears_it) {
       told_.insert(session->client().value());
-      changed_.notify_all();
+      changed();
     }
   }
 }
@@ -342,7 +342,7 @@ void Hub::shut_out(const std::set<ClientId>& clients, const std::string& why) {
       depart(client, why);
     }
   }
-  changed_.notify_all();
+  changed();
 }
 
 void Hub::sever() {

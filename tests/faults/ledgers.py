@@ -40,7 +40,8 @@ class Walk:
         self.begin_server()
 
     def write_config(self, clients):
-        text = config_text(clients, 100000, FEROMA, PRIVATE, {"min_clients": 1, "min_answers": 1})
+        text = config_text(clients, 100000, FEROMA, PRIVATE, 
+                           {"min_clients": 1, "min_answers": 1, "heartbeat_seconds": 0.2, "rejoin_seconds": 10})
         (self.folder / "config.toml").write_text(text)
 
     def call(self, *arguments):
