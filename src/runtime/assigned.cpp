@@ -78,6 +78,19 @@ void read_scale_(Assigned& assigned, int version, const Json& json, const std::s
   }
 }
 
+/// SHA-256 of each model's file; empty ones where an earlier version wrote none.
+std::vector<std::string> digests_in(const Json& json, std::size_t models) {
+  if (!json.contains("sha256")) {
+    return std::vector<std::string>(models);
+  }
+  const auto digests = json.at("sha256").get<std::vector<std::string>>();
+  const bool is_whole =
+      digests.size() == models && std::none_of(digests.begin(), digests.end(), [](const auto& d) { return d.empty(); });
+  require(is_whole, ErrorCode::invalid_data, "sha256 must have one for each of the {} models, got {}", models,
+          json.at("sha256").dump());
+  return digests;
+}
+
 Assigned parse(const Json& json, const std::string& file) {
   const int version = json.at("version").get<int>();
   require(version >= 1 && version <= kVersion, ErrorCode::invalid_data, "version must be in 1..{}, got {}", kVersion,
@@ -111,9 +124,10 @@ void write_assigned(const fs::path& folder, const Assigned& assigned) {
   make_writable_folder(folder);
   // Whoever finds the description finds what it describes.
   fs::remove(folder / kFile);
+  Json digests = Json::array();
   for (std::size_t i = 0; i < assigned.offer.models.size(); ++i) {
-    write_safetensors(folder / model_file(i), *assigned.offer.models[i],
-                      about_model(assigned.model, assigned.algorithm, assigned.scales));
+    digests.push_back(write_safetensors(folder / model_file(i), *assigned.offer.models[i],
+                                        about_model(assigned.model, assigned.algorithm, assigned.scales)));
   }
   const auto& adaptation = assigned.offer.adaptation;
   Json json = {{"version", kVersion},
@@ -129,6 +143,7 @@ void write_assigned(const fs::path& folder, const Assigned& assigned) {
                {"bytes_down", assigned.bytes_down},
                {"bytes_up", assigned.bytes_up},
                {"weights", assigned.offer.weights},
+               {"sha256", digests},
                {"sources", sources_of(assigned.offer)}};
   if (adaptation) {
     json["adaptation"] = json_of(*adaptation);
@@ -141,8 +156,11 @@ Assigned read_assigned(const fs::path& folder) {
   require(fs::is_regular_file(file), ErrorCode::invalid_config, "{}: has no {}; feroma assign writes one",
           folder.string(), kFile);
   Assigned assigned;
+  std::vector<std::string> digests;
   try {
-    assigned = parse(Json::parse(read_text(file)), file.string());
+    const Json json = Json::parse(read_text(file));
+    assigned = parse(json, file.string());
+    digests = digests_in(json, assigned.offer.weights.size());
   } catch (const Error& error) {
     fail(ErrorCode::invalid_data, "{}: {}", file.string(), error.what());
   } catch (const Json::exception& error) {
@@ -153,7 +171,8 @@ Assigned read_assigned(const fs::path& folder) {
   const ModelSpec model = experiment.model(assigned.input, assigned.classes);
   const std::shared_ptr<const ParamLayout> layout = make_layout(model);
   for (std::size_t i = 0; i < assigned.offer.weights.size(); ++i) {
-    assigned.offer.models.push_back(share(std::move(read_safetensors(folder / model_file(i), layout).params)));
+    assigned.offer.models.push_back(
+        share(std::move(read_safetensors(folder / model_file(i), layout, digests[i]).params)));
   }
   if (assigned.offer.adaptation) {
     check_rates(assigned.offer.adaptation->rates, *layout);

@@ -204,6 +204,30 @@ TEST_F(ScaledRun, WhatEarlierVersionsLeftHasNoScaleAndIsRefused) {
   EXPECT_TRUE(test::holds(error, "train them again"));
 }
 
+TEST_F(ScaledRun, AnAssignedModelThatChangedIsRefused) {
+  run("run");
+  const OpenedStore store = open_store(folder / "run", "");
+  const auto federation = make_federation(experiment());
+  write_assigned(folder / "assigned", assign_from(store, {federation->test(survey_client(1), 1).data}, {}, nullptr));
+  const std::filesystem::path model = folder / "assigned/model-0.safetensors";
+  const Bytes whole = read_file(model);
+  Bytes bytes = whole;
+  bytes.back() ^= std::byte{1};
+  write_file_atomically(model, bytes);
+  const auto refusal = [&] {
+    return test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); });
+  };
+  EXPECT_TRUE(test::holds(refusal(), model.string() + ": is damaged, or another model"));
+  const std::filesystem::path file = folder / "assigned/assigned.json";
+  auto json = nlohmann::ordered_json::parse(read_text(file));
+  json["sha256"] = nlohmann::ordered_json::array();
+  write_file_atomically(file, json.dump());
+  EXPECT_TRUE(test::holds(refusal(), file.string() + ": sha256 must have one for each of the 1 models"));
+  json.erase("sha256");
+  write_file_atomically(file, json.dump());
+  EXPECT_EQ(read_assigned(folder / "assigned").offer.models.size(), 1U) << "earlier versions wrote none";
+}
+
 TEST_F(ScaledRun, AssignedFilesOfTheFirstVersionStillOpen) {
   run("run");
   const OpenedStore store = open_store(folder / "run", "");
