@@ -25,7 +25,7 @@ import sys
 import zlib
 from pathlib import Path
 
-JOB, STARTED, COMMIT, NOTE = 1, 2, 3, 4
+JOB, STARTED, COMMIT, NOTE, SCALE = 1, 2, 3, 4, 5
 RECOVERY_SECONDS = 5.0
 
 
@@ -88,6 +88,8 @@ def read_record(record):
         parsed["models"] = [archive.text() for _ in range(archive.number("I"))]
     elif kind == NOTE:
         parsed = {"kind": kind, "name": archive.text(), "fact": archive.take(archive.number("Q"))}
+    elif kind == SCALE:
+        parsed = {"kind": kind, "scale": [archive.number("f") for _ in range(archive.number("Q"))]}
     else:
         raise Broken(f"a record of kind {kind}")
     archive.end()

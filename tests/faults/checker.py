@@ -150,6 +150,9 @@ def run(context):
     spoil_all(context, plain, SPOILED)
     private = finished(context, "private", extra=PRIVATE)
     spoil_all(context, private, SPOILED_LEDGERS)
+    scaled = finished(context, "scaled", training="standardise = true")
+    kinds = [check_state.read_record(r)["kind"] for r in check_state.read_journal((scaled.state / "journal").read_bytes())]
+    context.require(kinds.count(check_state.SCALE) == 1, f"the journal must fix the scale once, its records are {kinds}")
     context.problems += read_late(context, plain)
     slow = json.loads((plain.folder / "expected.json").read_text())
     slow["lives"][0]["listening"] += 6

@@ -50,13 +50,13 @@ def write_data(folder, clients, rows=24):
         (path / "rows.csv").write_text("\n".join(lines) + "\n")
 
 
-def config_text(clients, rounds, algorithm, extra, server):
+def config_text(clients, rounds, algorithm, extra, server, training=""):
     table = {"input": '"1x3x3"', "classes": 3, "min_clients": clients, "quorum": 1, "rejoin_seconds": 200,
              "heartbeat_seconds": 4}  # a federation may last half a second: somebody is to beat in it
     table.update(server)
     keys = "\n".join(f"{key} = {value}" for key, value in table.items())
     return (f'[scenario]\ndataset = "mnist"\nclients = {clients}\nrounds = {rounds}\nseed = 42\n'
-            f'[training]\nmodel = "mlp"\nlocal_epochs = 1\nbatch_size = 8\n'
+            f'[training]\nmodel = "mlp"\nlocal_epochs = 1\nbatch_size = 8\n{training}\n'
             f"[[algorithm]]\n{algorithm}\n{extra}\n[server]\n{keys}\n")
 
 
@@ -127,7 +127,7 @@ class Federation:
     """One federation in a folder of its own, with any number of servers' lives."""
 
     def __init__(self, binaries, folder, clients=4, rounds=12, algorithm=FEROMA, extra="", server=None, server_program=None,
-                 client_program=None):
+                 client_program=None, training=""):
         self.server_program = server_program or binaries / "fault_server"
         self.client_program = client_program or binaries / "fault_client"
         self.folder = Path(folder)
@@ -142,7 +142,7 @@ class Federation:
         self.config = self.folder / "config.toml"
         rules = dict(server or {})
         self.clock = rules.pop("clock", 0.05)  # how long a second of the config takes
-        self.config.write_text(config_text(clients, rounds, algorithm, extra, rules))
+        self.config.write_text(config_text(clients, rounds, algorithm, extra, rules, training))
 
     def start_clients(self, ids=None, port=None, visits=False):
         ids = list(range(self.clients)) if ids is None else ids
