@@ -11,6 +11,7 @@
 #include "config.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "feroma/data/own_folder.h"
 #include "feroma/runtime/assigned.h"
 #include "feroma/runtime/predictions.h"
 #include "feroma/runtime/visitor_ledger.h"
@@ -125,6 +126,12 @@ VersionedData read_one_version(const std::string& folder) {
   return read;
 }
 
+void warn_of_inputs(const Assigned& assigned, const VisitorData& data, const std::string& folder) {
+  if (!assigned.standardise) {
+    warn_of_large_inputs(data.dataset->train, folder);
+  }
+}
+
 void assign(AssignArguments arguments) {
   const auto [data, version] = read_one_version(arguments.data);
   if (arguments.state.empty()) {
@@ -137,6 +144,7 @@ void assign(AssignArguments arguments) {
       wish.few_labels ? first_of_each_class(data.labelled, data.dataset->classes, arguments.few_labels) : View{};
   const VisitorSamples samples{data.all, wish.few_labels ? &few : nullptr, version};
   const Assigned assigned = assigned_by(arguments, samples, wish);
+  warn_of_inputs(assigned, data, arguments.data);
   warn_if_open_to_others(arguments.state);
   write_assigned(arguments.out, assigned);
   print_assigned(arguments, assigned);
@@ -168,6 +176,7 @@ void predict(const PredictArguments& arguments) {
           "samples must be {}x{}x{} as those that the model was trained on, got {}x{}x{}", assigned.input.channels,
           assigned.input.height, assigned.input.width, data.all.shape.channels, data.all.shape.height,
           data.all.shape.width);
+  warn_of_inputs(assigned, data, arguments.data);
   Experiment experiment;
   experiment.training.model = assigned.model;
   const std::unique_ptr<Engine> engine = visitor_engine(experiment, experiment.model(assigned.input, assigned.classes));

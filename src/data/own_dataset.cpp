@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "data/column_questions.h"
@@ -87,26 +86,6 @@ void check_classes(const Dataset& dataset, const OwnDatasetOptions& own, const f
         "{}: its classes ({}) are numbered by the names that occur in it; in a federation class_names should be given "
         "in its {}, or sites with other classes use other numbers",
         folder.string(), fmt::join(dataset.class_names, ", "), kOwnDatasetFile);
-  }
-}
-
-/// A scenario can bring inputs to a common scale by itself. A site sees only its own, and networks start out for inputs
-/// of about 1: columns like 125 mmHg are learned from badly, and nothing else would say why.
-void warn_of_large_inputs(const Samples& samples, const fs::path& folder) {
-  constexpr double kLarge = 10;
-  std::vector<double> squares(static_cast<std::size_t>(samples.shape.size()));
-  for (std::size_t i = 0; i < samples.values.size(); ++i) {
-    const auto value = static_cast<double>(samples.values[i]);
-    squares[i % squares.size()] += value * value;
-  }
-  const auto largest = std::max_element(squares.begin(), squares.end());
-  const double rms = samples.values.empty() ? 0 : std::sqrt(*largest / static_cast<double>(samples.count()));
-  if (rms > kLarge) {
-    log::warning(
-        "{}: its inputs are large (number {} of a sample has the root mean square {:.3g}); where the models were not "
-        "trained with training.standardise each should have the same scale at all sites, about mean 0 and deviation 1, "
-        "or they learn little",
-        folder.string(), largest - squares.begin() + 1, rms);
   }
 }
 
@@ -212,9 +191,6 @@ Dataset read_own_dataset(const fs::path& folder, const LoadOptions& options) {
   if (options.role != FolderRole::visitor && own.kind != OwnKind::pictures && !tells_classes(own)) {
     ask_about_target(dataset, own.kind == OwnKind::csv ? "label_column " + own.label_column : "labels " + own.labels,
                      folder.string());
-  }
-  if (options.role != FolderRole::scenario) {
-    warn_of_large_inputs(dataset.train, folder);
   }
   return dataset;
 }

@@ -1,9 +1,12 @@
 #include "feroma/data/own_folder.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "data/own_dataset.h"
 #include "feroma/core/error.h"
+#include "feroma/core/log.h"
 #include "feroma/data/split.h"
 
 namespace feroma {
@@ -27,6 +30,24 @@ std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& fold
   check_dataset(*dataset);
   dataset->test = {};
   return dataset;
+}
+
+void warn_of_large_inputs(const Samples& samples, const std::filesystem::path& folder) {
+  constexpr double kLarge = 10;
+  std::vector<double> squares(static_cast<std::size_t>(samples.shape.size()));
+  for (std::size_t i = 0; i < samples.values.size(); ++i) {
+    const auto value = static_cast<double>(samples.values[i]);
+    squares[i % squares.size()] += value * value;
+  }
+  const auto largest = std::max_element(squares.begin(), squares.end());
+  const double rms = samples.values.empty() ? 0 : std::sqrt(*largest / static_cast<double>(samples.count()));
+  if (rms > kLarge) {
+    log::warning(
+        "{}: its inputs are large (number {} of a sample has the root mean square {:.3g}), and models that were not "
+        "trained with training.standardise take them as they are; each should have the same scale at all sites, about "
+        "mean 0 and deviation 1, or they learn little",
+        folder.string(), largest - squares.begin() + 1, rms);
+  }
 }
 
 std::vector<OptionInfo> own_dataset_options() { return describe_options<detail::OwnDatasetOptions>("dataset"); }

@@ -115,6 +115,9 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
   if (own.algorithm->asks_for_past_windows()) {
     data_.keep_past_windows();
   }
+  if (!own.experiment.training.standardise) {
+    data_.expect_own_scale();
+  }
   ClientState state(options_.state, own.initial->shared_layout(), welcome.job(), static_cast<ClientId>(welcome.id()));
   if (disclosure) {
     disclosure->hold_to((options_.state / "client.state").string(), state.releases());

@@ -91,6 +91,7 @@ void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const Sto
           "privacy.mode must be off for a client of a Flower server, which knows no private profiles, got {}",
           name_of(plan.privacy.mode));
   net::write_into_our_log(net::Handshakes::tell);
+  data.expect_own_scale();  // a server of Flower does not say how inputs are scaled
   net::FlowerWorker worker(plan, data);
   double pause = plan.first_pause_seconds;
   for (;;) {

@@ -38,6 +38,11 @@ class FolderData final : public ClientData {
 
   void keep_past_windows() override { keeps_past_ = true; }
 
+  void expect_own_scale() override {
+    has_own_scale_ = true;
+    warn_of_large_inputs(present().dataset->train, folder_);
+  }
+
   [[nodiscard]] View train_of_window(int window) override {
     const auto found = read_.find(window);
     require(found != read_.end(), ErrorCode::invalid_data,
@@ -85,6 +90,9 @@ class FolderData final : public ClientData {
     if (!read_.empty()) {
       log::info("{}: new data, {} samples (version {})", folder_.string(), dataset.train.count(), window);
     }
+    if (has_own_scale_) {
+      warn_of_large_inputs(dataset.train, folder_);
+    }
     version.split = split_rows(dataset.train.count(), Rng(0).derive("held_out", static_cast<std::uint64_t>(window)));
     if (!keeps_past_) {
       read_.clear();
@@ -102,6 +110,7 @@ class FolderData final : public ClientData {
   net::DataVersions versions_;
   std::map<int, Version> read_;  ///< views borrow from these
   bool keeps_past_ = false;
+  bool has_own_scale_ = false;  ///< nobody scales the inputs
   int window_ = 0;
   std::string fingerprint_;  ///< of the files that were read last
 };

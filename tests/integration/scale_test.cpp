@@ -150,6 +150,21 @@ TEST_F(ScaledTables, PredictionsAreAsGoodAsTheRunSays) {
   }
 }
 
+TEST_F(ScaledTables, LargeInputsAreWarnedOfWhereTheModelTakesThemAsTheyAre) {
+  write_data("data");
+  write_config("run.toml", "data", "name = 'fedavg'", "test_clients = 1");
+  for (const bool scaled : {true, false}) {
+    play("run.toml", "run", fmt::format(" --overwrite --set scenario.rounds=1 --set training.standardise={}", scaled));
+    const std::string ward = path("data-ward-0");
+    for (const std::string& command : {"assign " + path("run") + " " + ward + " --out " + path("assigned"),
+                                       "predict " + path("assigned") + " " + ward + " --out " + path("out.csv")}) {
+      const Result result = feroma_cli(command, test::Stream::err);
+      EXPECT_EQ(result.exit_code, 0) << result.output;
+      EXPECT_EQ(contains(result.output, "inputs are large"), !scaled) << command << ": " << result.output;
+    }
+  }
+}
+
 TEST_F(ScaledTables, AColumnsUnitDoesNotMatter) {
   write_data("grams");
   write_data("tons", 1e-6);
@@ -210,6 +225,7 @@ TEST_F(ScaledFederation, ClientsScaleTheirOwnFoldersToo) {
   const double accuracy = predicted("visited", "data-ward-0");
   EXPECT_GT(accuracy, 85);
   EXPECT_EQ(assigned_and_predicted("federation", "data-ward-0"), accuracy);
+  EXPECT_FALSE(contains(text_of(path("client-0.out")), "inputs are large")) << text_of(path("client-0.out"));
 }
 
 }  // namespace

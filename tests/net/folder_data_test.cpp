@@ -10,6 +10,7 @@
 #include "net/data_versions.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
+#include "tests/data/own_folder_fixture.h"
 #include "tests/faults/tiny_federation.h"
 
 namespace feroma {
@@ -43,6 +44,23 @@ TEST(FolderData, IsSplitForTrainingAndValidation) {
   EXPECT_EQ(shard.window, 0);
   EXPECT_EQ(shard.train.size() + shard.held_out.size(), 100U) << "nothing is kept back as test data";
   EXPECT_EQ(shard.held_out.size(), 20U);
+}
+
+TEST(FolderData, LargeInputsAreWarnedOfWhereNobodyScalesThem) {
+  const TempFolder folder;
+  write_visits(folder, 100);
+  const test::Warnings warnings;
+  const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+  static_cast<void>(data->shard(1));
+  EXPECT_EQ(warnings.text(), "") << "the federation may scale them";
+  data->expect_own_scale();
+  EXPECT_TRUE(holds(warnings.text(), "clinic: its inputs are large (number 2 of a sample"));
+  const std::size_t said = warnings.text().size();
+  static_cast<void>(data->shard(2));
+  EXPECT_EQ(warnings.text().size(), said) << "once for the same files";
+  write_visits(folder, 150);
+  static_cast<void>(data->shard(3));
+  EXPECT_GT(warnings.text().size(), said) << "again for others";
 }
 
 TEST(FolderData, ChangedFilesAreANewWindowWhoseNumberSurvivesARestart) {

@@ -13,6 +13,10 @@ namespace feroma {
 /// test split: it is empty where no test files are named, and always for a visitor.
 [[nodiscard]] std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& folder, FolderRole role);
 
+/// Networks start out for inputs of about 1: from columns like 125 mmHg they learn badly, and nothing else would say
+/// why. For samples of `folder` that a model takes as they are.
+void warn_of_large_inputs(const Samples& samples, const std::filesystem::path& folder);
+
 /// Every key that a folder's dataset.toml may have.
 [[nodiscard]] std::vector<OptionInfo> own_dataset_options();
 

@@ -20,6 +20,8 @@ class ClientData {
   [[nodiscard]] virtual ClientShard shard(Round round) = 0;
   /// From now on windows that are over stay within reach, and take their memory. Without it they may be gone.
   virtual void keep_past_windows() {}
+  /// The federation's models take inputs as they are: now and after each change the log says where they are too large.
+  virtual void expect_own_scale() {}
   /// Its training data of a window that it has reached; an invalid_data error where they are gone.
   [[nodiscard]] virtual View train_of_window(int window) = 0;
 };
