@@ -77,8 +77,9 @@ SampleRows pick_rows(const SampleRows& rows, const std::vector<std::uint32_t>& p
 SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
   if (changes_pictures(options.shift)) {
     require(can_be_turned(stored), ErrorCode::unsupported,
-            "scenario.shift {} needs square pictures of 1 or 3 channels, got {}x{}x{}", name_of(options.shift),
-            stored.channels, stored.height, stored.width);
+            "scenario.shift {} needs square pictures of 1 or 3 channels, got {}x{}x{}; take the line out, so that the "
+            "shift follows the data, or write one that changes no pictures, like \"{}\"",
+            name_of(options.shift), stored.channels, stored.height, stored.width, name_of(Shift::dirichlet));
     stored.channels = 3;
   }
   return stored;

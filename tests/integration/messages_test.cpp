@@ -132,6 +132,30 @@ TEST_F(Messages, WhatInitWritesRunsWithEveryShift) {
   }
 }
 
+TEST_F(Messages, AFileOfInitWithATableSaysWhatToDoAboutItsShift) {
+  ASSERT_EQ(feroma_cli("init " + path("study")).exit_code, 0);
+  std::string text = text_of(path("study.toml"));
+  const std::string data = "dataset = \"fmnist\"";
+  text.replace(text.find(data), data.size(), "dataset = \"" + path("table") + "\"");
+  const auto dry_run = [&](const std::string& scenario) {
+    write("study.toml", scenario);
+    return feroma_cli("run " + path("study.toml") + " --dry-run --out " + path("run"), Stream::err);
+  };
+  const Result refused = dry_run(text);
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_TRUE(contains(refused.output, "study.toml:") &&
+              contains(refused.output,
+                       "take the line out, so that the shift follows the data, or write one that "
+                       "changes no pictures, like \"dirichlet\""))
+      << refused.output;
+  const std::string line = "shift = \"covariate\"";
+  for (const char* answer : {"# shift", "shift = \"dirichlet\""}) {  // what it says works
+    std::string mended = text;
+    const Result result = dry_run(mended.replace(mended.find(line), line.size(), answer));
+    EXPECT_EQ(result.exit_code, 0) << answer << ": " << result.output;
+  }
+}
+
 TEST_F(Messages, AReportMayGoToStandardOutput) {
   ASSERT_EQ(feroma_cli("run " + path("base.toml") + " --threads 1 --out " + path("run")).exit_code, 0);
   const Result csv = feroma_cli("report " + path("run") + " --csv -");

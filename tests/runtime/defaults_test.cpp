@@ -244,7 +244,8 @@ TEST_F(Bare, WhatWasWrittenStaysAndIsRefused) {
             "bare.toml:4: scenario.drifts must be 1 because shift \"dirichlet\" does not change over time, got 3");
   EXPECT_EQ(refused("clients = 50").find("bare.toml:3: scenario.clients must be <= 12"), 0U) << refused("clients = 50");
   EXPECT_EQ(refused("shift = 'covariate'"),
-            "bare.toml:3: scenario.shift covariate needs square pictures of 1 or 3 channels, got 1x1x2");
+            "bare.toml:3: scenario.shift covariate needs square pictures of 1 or 3 channels, got 1x1x2; take the line "
+            "out, so that the shift follows the data, or write one that changes no pictures, like \"dirichlet\"");
   EXPECT_EQ(refused("", "[training]\nmodel = 'lenet5'\n"),
             "bare.toml:5: training.model: [model] lenet5 needs samples of at least 1x10x12, got 1x1x2");
   EXPECT_EQ(refused("", "").find("profile.dimensions"), std::string::npos);
