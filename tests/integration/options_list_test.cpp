@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "feroma/algorithms/registry.h"
+#include "feroma/core/config_identity.h"
 #include "feroma/runtime/experiment.h"
 #include "tests/integration/known_keys.h"
 #include "tests/places.h"
@@ -75,6 +76,21 @@ TEST(ListOptions, AConfigWithEveryKeyAtItsDefaultIsTheShortOne) {
     for (const auto& [key, setting] : resolved) {
       EXPECT_TRUE(known.in_scenario(key, file)) << key << " of " << method.name << "'s config.toml is not listed";
     }
+  }
+}
+
+TEST(ListOptions, AConfigHasOnlyVersionsBeyondWhatIsListed) {
+  const KnownKeys known;
+  const Settings scaled{{"training.standardise", {true, "test"}}, {"algorithm.0.name", {"fedavg", "test"}}};
+  const Settings resolved = read_experiment(scaled).resolved();
+  const SettingLists file = parse_setting_lists(to_toml(resolved), "config.toml");
+  const VersionedConfig config(resolved);
+  EXPECT_TRUE(config.versions.contains("version.standardise"));
+  for (const auto& [key, setting] : config.versions) {
+    EXPECT_FALSE(known.in_scenario(key, file)) << key << " is written by the program alone";
+  }
+  for (const auto& [key, setting] : config.rest) {
+    EXPECT_TRUE(known.in_scenario(key, file)) << key;
   }
 }
 
