@@ -21,6 +21,8 @@ using Value = std::optional<double>;
 
 constexpr double kKilo = 1000;
 
+constexpr std::size_t kAccuracy = 0;  ///< the first column
+
 struct ColumnRule {
   GroupColumn column;
   std::function<Value(const ResultRecord&)> get;
@@ -216,11 +218,19 @@ std::vector<FactPlace> sort_key(const ResultGroup& group) {
 
 }  // namespace
 
+const std::optional<MeanDeviation>& GroupRow::shown(std::size_t column) const {
+  static const std::optional<MeanDeviation> kNothing;
+  const auto& accuracy = values[kAccuracy];
+  const bool says_nothing = group_columns()[column].name == "accuracy_known" && accuracy && values[column] &&
+                            same_but_for_rounding(values[column]->mean, accuracy->mean);
+  return says_nothing ? kNothing : values[column];
+}
+
 std::vector<std::size_t> ResultGroup::shown_columns() const {
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < group_columns().size(); ++c) {
     const bool any = std::any_of(rows.begin(), rows.end(), [c](const GroupRow& row) {
-      return row.values[c].has_value() || (c == 0 && row.not_applicable);
+      return row.shown(c).has_value() || (c == kAccuracy && row.not_applicable);
     });
     if (any) {
       shown.push_back(c);

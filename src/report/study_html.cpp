@@ -88,7 +88,7 @@ std::string group_section(const ResultGroup& group) {
                         row.not_applicable ? fmt::format(" title=\"{}\"", escape_html(*row.not_applicable)) : "",
                         escape_html(row.label), row.rank ? fmt::format("{}", *row.rank) : "-", row.seeds);
     for (const std::size_t c : columns) {
-      const std::optional<MeanDeviation>& value = row.values[c];
+      const std::optional<MeanDeviation>& value = row.shown(c);
       html += value ? fmt::format("<td>{}</td>",
                                   detail::spread_text(value->mean, value->deviation, group_columns()[c].digits))
                     : fmt::format("<td class=\"none\">{}</td>", row.not_applicable ? "N/A" : "-");

@@ -99,7 +99,7 @@ std::string group_latex(const ResultGroup& group, std::size_t number) {
   for (const GroupRow& row : group.rows) {
     body += escaped(row.label) + cell(fmt::format("{}", row.seeds));
     for (const std::size_t c : columns) {
-      const std::optional<MeanDeviation>& value = row.values[c];
+      const std::optional<MeanDeviation>& value = row.shown(c);
       body += cell(value ? detail::spread_text(value->mean, value->deviation, group_columns()[c].digits, kPlusMinus)
                          : std::string(row.not_applicable ? "N/A" : "--"));
     }

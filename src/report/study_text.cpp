@@ -60,7 +60,7 @@ std::string group_text(const ResultGroup& group) {
     const GroupColumn& column = group_columns()[c];
     rows[0].push_back({column.title});
     for (std::size_t i = 0; i < group.rows.size(); ++i) {
-      const std::optional<MeanDeviation>& value = group.rows[i].values[c];
+      const std::optional<MeanDeviation>& value = group.rows[i].shown(c);
       const std::string none = group.rows[i].not_applicable ? "N/A" : "-";
       rows[i + 1].push_back({value ? detail::spread_text(value->mean, value->deviation, column.digits) : none});
     }

@@ -145,6 +145,26 @@ TEST(StudyText, AlignsGroupsAndShowsTests) {
   EXPECT_FALSE(holds(text, "\033["));
 }
 
+TEST(StudyText, KnownIsShownWhereItHasAMeaning) {
+  const TempFolder folder;
+  ResultRecord shared = sample_result("fedavg", 70);
+  shared.accuracy_known = 70.00000000000001;  // one model serves everybody
+  write_cell(folder / "a", {}, {shared});
+  const auto tables = [&folder] {
+    const Study study = study_of(folder);
+    return study_text(study, false) + study_html(study, {}, {}, "test") + study_latex(study);
+  };
+  EXPECT_FALSE(holds(tables(), "known %") || holds(tables(), "known \\%")) << tables();
+  EXPECT_TRUE(holds(study_csv(study_of(folder)), ",accuracy_known,fedavg,1,70")) << "programs are told";
+  ResultRecord own = sample_result("feroma-auto", 80);
+  own.accuracy_known = 81;
+  write_cell(folder / "a", {}, {shared, own});
+  EXPECT_TRUE(holds(tables(), "known %") && holds(tables(), "known \\%")) << tables();
+  const std::string text = study_text(study_of(folder), false);
+  EXPECT_TRUE(holds(text, "81.00")) << text;
+  EXPECT_EQ(count(text, "70.00"), 1U) << text;
+}
+
 TEST(StudyText, SaysThatNothingIsFinished) {
   const TempFolder folder;
   write_cell(folder / "a", {}, {sample_result("fedavg", 70)});

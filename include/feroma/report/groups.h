@@ -31,6 +31,10 @@ struct GroupRow {
   std::optional<double> comparable;                  ///< mean of comparable_accuracy
   std::optional<std::size_t> rank;                   ///< by it, 1 is best
   std::optional<std::string> not_applicable;
+
+  /// The value that a table for people has in a column: `known` says nothing where one model serves everybody, which
+  /// makes it the accuracy.
+  [[nodiscard]] const std::optional<MeanDeviation>& shown(std::size_t column) const;
 };
 
 /// Runs that differ in nothing but seed and algorithms.
