@@ -6,6 +6,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
+#include "feroma/runtime/store_models.h"
 #include "feroma/store/safetensors.h"
 
 namespace feroma {
@@ -171,8 +172,11 @@ Assigned read_assigned(const fs::path& folder) {
   const ModelSpec model = experiment.model(assigned.input, assigned.classes);
   const std::shared_ptr<const ParamLayout> layout = make_layout(model);
   for (std::size_t i = 0; i < assigned.offer.weights.size(); ++i) {
-    assigned.offer.models.push_back(
-        share(std::move(read_safetensors(folder / model_file(i), layout, digests[i]).params)));
+    ModelFile stored = read_safetensors(folder / model_file(i), layout, digests[i]);
+    require(assigned.standardise || !is_scaled(stored), ErrorCode::invalid_data,
+            "{}: is of a model with scaled inputs, and {} has no input_scale for it: assign again",
+            (folder / model_file(i)).string(), file.string());
+    assigned.offer.models.push_back(share(std::move(stored.params)));
   }
   if (assigned.offer.adaptation) {
     check_rates(assigned.offer.adaptation->rates, *layout);

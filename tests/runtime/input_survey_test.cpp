@@ -226,6 +226,9 @@ TEST_F(ScaledRun, AnAssignedModelThatChangedIsRefused) {
   json.erase("sha256");
   write_file_atomically(file, json.dump());
   EXPECT_EQ(read_assigned(folder / "assigned").offer.models.size(), 1U) << "earlier versions wrote none";
+  json["input_scale"] = nullptr;
+  write_file_atomically(file, json.dump());
+  EXPECT_TRUE(test::holds(refusal(), model.string() + ": is of a model with scaled inputs"));
 }
 
 TEST_F(ScaledRun, AssignedFilesOfTheFirstVersionStillOpen) {
@@ -244,7 +247,14 @@ TEST_F(ScaledRun, AssignedFilesOfTheFirstVersionStillOpen) {
   write_file_atomically(file, json.dump());
   test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); });
   json["version"] = 1;
+  json.erase("sha256");
   write_file_atomically(file, json.dump());
+  test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(read_assigned(folder / "assigned")); });
+  // Models of that version said nothing of a scale.
+  const std::filesystem::path model = folder / "assigned/model-0.safetensors";
+  const Experiment scaled = experiment();
+  const auto layout = make_layout(scaled.model(federation->shape(), federation->classes()));
+  static_cast<void>(write_safetensors(model, read_safetensors(model, layout).params, {{"model", "mlp"}}));
   EXPECT_TRUE(read_assigned(folder / "assigned").scales.empty());
 }
 
