@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// ---- authority, server, client, revoke ----
+// ---- authority, server, client, renew, revoke ----
 
 void make_federation_authority(const CertQuestion& question) {
   const OwnerOnly made;
@@ -68,20 +68,34 @@ void certify_server(const CertQuestion& question) {
       authority_files(question.folder).certificate.string(), client_list_file(question.folder).string());
 }
 
-void certify_client(const CertQuestion& question) {
-  const OwnerOnly made;
-  const std::optional<ClientId> id = question.id ? std::optional(ClientId{*question.id}) : std::nullopt;
-  const ClientEntry entry = issue_client(question.folder, question.client, id, question.days);
+/// `done` begins the sentence, `list` says what became of the list.
+void print_client(const CertQuestion& question, const ClientEntry& entry, std::string_view done,
+                  std::string_view list) {
   const CertificateFiles files = client_files(question.folder, entry.name);
   fmt::print(
-      "Certified {} as client {}, valid until {}.\n"
+      "{} {} as client {}, valid until {}.\n"
       "  {}\n"
       "  {}  secret\n"
       "Carry both to the machine of {}, with {}; then the key is not needed here.\n"
-      "  {}  has one line more: carry it to the server's machine\n",
-      entry.name, to_index(entry.id), describe_certificate(files.certificate).not_after, files.certificate.string(),
-      files.key.string(), entry.name, authority_files(question.folder).certificate.string(),
-      client_list_file(question.folder).string());
+      "  {}  {}: carry it to the server's machine\n",
+      done, entry.name, to_index(entry.id), describe_certificate(files.certificate).not_after,
+      files.certificate.string(), files.key.string(), entry.name, authority_files(question.folder).certificate.string(),
+      client_list_file(question.folder).string(), list);
+}
+
+void certify_client(const CertQuestion& question) {
+  const OwnerOnly made;
+  const std::optional<ClientId> id = question.id ? std::optional(ClientId{*question.id}) : std::nullopt;
+  print_client(question, issue_client(question.folder, question.client, id, question.days), "Certified",
+               "has one line more");
+}
+
+void renew(const CertQuestion& question) {
+  const OwnerOnly made;
+  print_client(question, renew_client(question.folder, question.client, question.days), "Renewed",
+               "has the new certificate in place of the old one");
+  fmt::print(
+      "The old files are beside the new ones, with .old-COUNT at their ends. Restart the client with the new.\n");
 }
 
 void revoke(const CertQuestion& question) {
@@ -207,6 +221,13 @@ void add_issuing_commands(CLI::App& cert, const std::shared_ptr<CertQuestion>& q
   add_days_option(*client, question->days, kCertificateDays);
   add_folder_option(*client, *question);
   client->callback([question] { certify_client(*question); });
+
+  CLI::App* renewing = cert.add_subcommand("renew", "Certify a client of the list anew, under its name and number");
+  renewing->footer("Example:\n  feroma cert renew ward-3");
+  renewing->add_option("name", question->client, "The client's name")->required();
+  add_days_option(*renewing, question->days, kCertificateDays);
+  add_folder_option(*renewing, *question);
+  renewing->callback([question] { renew(*question); });
 
   CLI::App* revoking = cert.add_subcommand("revoke", "Shut a client out");
   revoking->footer("Example:\n  feroma cert revoke ward-3");

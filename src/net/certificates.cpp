@@ -109,6 +109,28 @@ net::Identity read_authority(const fs::path& folder) {
   return authority;
 }
 
+net::Identity certify_client(const net::Identity& authority, const std::string& name, int days) {
+  net::Wanted wanted{{}, name, days};
+  wanted.purpose = "clientAuth";
+  return net::certify(wanted, &authority);
+}
+
+/// Moves what is there beside itself, under a name that nothing has and that no client's files can have.
+void set_aside(const CertificateFiles& files) {
+  const auto aside = [](const fs::path& path, int count) {
+    return path.parent_path() / fmt::format("{}.old-{}", path.filename().string(), count);
+  };
+  int count = 1;
+  while (is_there(aside(files.certificate, count)) || is_there(aside(files.key, count))) {
+    ++count;
+  }
+  for (const fs::path& path : {files.key, files.certificate}) {
+    if (is_there(path)) {
+      detail::rename_file(path, aside(path, count));
+    }
+  }
+}
+
 void require_authority(const fs::path& folder) {
   const CertificateFiles files = authority_files(folder);
   for (const fs::path& path : {files.certificate, files.key}) {
@@ -368,15 +390,17 @@ ClientEntry issue_client(const fs::path& folder, const std::string& name, std::o
   const net::Identity authority = read_authority(folder);
   const fs::path list_path = client_list_file(folder);
   const ClientList list = known_clients(folder, name);
-  require(!list.find_name(name), ErrorCode::invalid_config, "{}: has a client {} already", list_path.string(), name);
+  if (const std::optional<ClientEntry> known = list.find_name(name)) {
+    fail(ErrorCode::invalid_config, "{}: has a client {} already, {}", list_path.string(), name,
+         known->revoked ? std::string("who was revoked; choose another name")
+                        : fmt::format("and `feroma cert renew {}` gives it a new certificate under its number", name));
+  }
   if (id) {
     const std::optional<ClientEntry> other = list.find_id(*id);
     require(!other, ErrorCode::invalid_config, "{}: the id {} is that of {}", list_path.string(), to_index(*id),
             other ? other->name : "");
   }
-  net::Wanted wanted{{}, name, days};
-  wanted.purpose = "clientAuth";
-  const net::Identity identity = net::certify(wanted, &authority);
+  const net::Identity identity = certify_client(authority, name, days);
   const CertificateFiles files = client_files(folder, name);
   make_writable_folder(files.key.parent_path());
   // The line comes last: whoever is in the list has both files, and what a crash left behind counts for nothing.
@@ -384,6 +408,27 @@ ClientEntry issue_client(const fs::path& folder, const std::string& name, std::o
   ClientEntry entry{id.value_or(list.free_id()), name, net::info_of(*identity.certificate).fingerprint};
   add_to_client_list(list_path, entry);
   return entry;
+}
+
+ClientEntry renew_client(const fs::path& folder, const std::string& name, int days) {
+  require_authority(folder);
+  const fs::path list_path = client_list_file(folder);
+  require(is_there(list_path), ErrorCode::invalid_config, "{}: is missing, so there is no client to renew",
+          list_path.string());
+  const detail::PosixFile held = lock(folder);
+  const net::Identity authority = read_authority(folder);
+  const std::optional<ClientEntry> known = read_valid_client_list(list_path).find_name(name);
+  require(known.has_value(), ErrorCode::invalid_config, "{}: names no client {}; `feroma cert client` adds one",
+          list_path.string(), name);
+  require(!known->revoked, ErrorCode::invalid_config, "{}: {} was revoked, and gets no new certificate",
+          list_path.string(), name);
+  const net::Identity identity = certify_client(authority, name, days);
+  const CertificateFiles files = client_files(folder, name);
+  make_writable_folder(files.key.parent_path());
+  // The line comes last, as for a new client: until then the list has the certificate that the client still uses.
+  set_aside(files);
+  write_identity(files, identity);
+  return renew_in_client_list(list_path, name, net::info_of(*identity.certificate).fingerprint);
 }
 
 void revoke_client(const fs::path& folder, const std::string& name) {

@@ -127,6 +127,26 @@ void write_sealed(const fs::path& path, const std::string& rest) {
   write_file_atomically(path, detail::sealed(kListSeal, parse_list(rest, path).entries().size(), rest));
 }
 
+ClientEntry listed_client(std::string_view text, std::string_view name, const fs::path& path) {
+  const std::optional<ClientEntry> entry = parse_list(text, path).find_name(name);
+  require(entry.has_value(), ErrorCode::invalid_config, "{}: names no client {}", path.string(), name);
+  return *entry;
+}
+
+/// Writes the list with what `rewritten` makes of the content of one client's line.
+template <class Rewritten>
+void rewrite_line(const fs::path& path, std::string_view text, std::string_view name, Rewritten rewritten) {
+  std::string rest;
+  for (const Line& line : lines_of(detail::below_seal(kListSeal, text))) {
+    const std::vector<std::string_view> words = line.words();
+    const std::string_view content = line.content();
+    rest += words.size() > 1 && words[1] == name ? rewritten(line) : std::string(content);
+    rest += line.text.substr(content.size());
+    rest += '\n';
+  }
+  write_sealed(path, rest);
+}
+
 template <class Matches>
 std::optional<ClientEntry> first(const std::vector<ClientEntry>& entries, Matches matches) {
   const auto found = std::find_if(entries.begin(), entries.end(), matches);
@@ -201,23 +221,22 @@ void add_to_client_list(const fs::path& path, const ClientEntry& entry) {
 
 void revoke_in_client_list(const fs::path& path, std::string_view name) {
   const std::string text = read_text(path);
-  const std::optional<ClientEntry> entry = parse_list(text, path).find_name(name);
-  require(entry.has_value(), ErrorCode::invalid_config, "{}: names no client {}", path.string(), name);
-  if (entry->revoked) {
+  if (listed_client(text, name, path).revoked) {
     return;
   }
-  std::string marked;
-  for (const Line& line : lines_of(detail::below_seal(kListSeal, text))) {
-    const std::vector<std::string_view> words = line.words();
+  rewrite_line(path, text, name, [](const Line& line) { return fmt::format("{} {}", line.content(), kRevoked); });
+}
+
+ClientEntry renew_in_client_list(const fs::path& path, std::string_view name, std::string_view fingerprint) {
+  const std::string text = read_text(path);
+  ClientEntry entry = listed_client(text, name, path);
+  rewrite_line(path, text, name, [&](const Line& line) {
     const std::string_view content = line.content();
-    marked += content;
-    if (words.size() > 1 && words[1] == name) {
-      marked += fmt::format(" {}", kRevoked);
-    }
-    marked += line.text.substr(content.size());
-    marked += '\n';
-  }
-  write_sealed(path, marked);
+    const auto begin = static_cast<std::size_t>(line.words()[2].data() - content.data());
+    return fmt::format("{}{}{}", content.substr(0, begin), fingerprint, content.substr(begin + kFingerprintDigits));
+  });
+  entry.fingerprint = fingerprint;
+  return entry;
 }
 
 }  // namespace feroma

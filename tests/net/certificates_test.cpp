@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <set>
 
+#include "tests/core/end_before.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/certificate_folder.h"
 
@@ -246,11 +248,98 @@ TEST_F(Certificates, OfTheServerAreRenewed) {
   EXPECT_EQ(X509_check_private_key(load(file("server.pem")).get(), load_key(file("server.key")).get()), 1);
 }
 
+TEST_F(Certificates, OfClientsAreRenewedUnderTheirNumber) {
+  const ClientEntry before = *list().find_name("alice");
+  const std::string old_key = read_text(file("clients/alice.key"));
+  const std::string old_certificate = read_text(file("clients/alice.pem"));
+  const ClientEntry now = renew_client(path(), "alice", 20);
+  EXPECT_EQ(now.id, before.id);
+  EXPECT_EQ(now.name, "alice");
+  EXPECT_NE(now.fingerprint, before.fingerprint);
+  EXPECT_EQ(describe_certificate(file("clients/alice.pem")).fingerprint, now.fingerprint);
+  EXPECT_TRUE(lasts(file("clients/alice.pem"), 20));
+  EXPECT_EQ(verdict(file("clients/alice.pem"), file("ca.pem"), X509_PURPOSE_SSL_CLIENT), X509_V_OK);
+  EXPECT_EQ(mode_of(file("clients/alice.key")), 0600U);
+  EXPECT_NE(read_text(file("clients/alice.key")), old_key);
+  EXPECT_EQ(list().entries().size(), 2U);
+  EXPECT_EQ(list().find(now.fingerprint)->id, before.id);
+  EXPECT_FALSE(list().find(before.fingerprint)) << "the old one is not let in any more";
+  EXPECT_TRUE(check_certificates(path()).empty());
+  EXPECT_EQ(read_text(file("clients/alice.key.old-1")), old_key);
+  EXPECT_EQ(read_text(file("clients/alice.pem.old-1")), old_certificate);
+  EXPECT_EQ(mode_of(file("clients/alice.key.old-1")), 0600U);
+  renew_client(path(), "alice");
+  EXPECT_EQ(read_text(file("clients/alice.key.old-1")), old_key) << "what was set aside stays";
+  EXPECT_TRUE(fs::exists(file("clients/alice.key.old-2")));
+}
+
+TEST_F(Certificates, AreRenewedWhereOnlyTheListIsLeft) {
+  const ClientEntry before = *list().find_name("bob");
+  fs::remove_all(file("clients"));
+  EXPECT_EQ(renew_client(path(), "bob").id, before.id);
+  EXPECT_TRUE(check_certificates(path()).empty());
+}
+
+TEST_F(Certificates, AreNotRenewedForWhoIsNotOnTheListOrWasRevoked) {
+  const auto refused = [&](const std::string& name) {
+    return error_of(ErrorCode::invalid_config, [&] { renew_client(path(), name); });
+  };
+  EXPECT_TRUE(holds(refused("carol"), "names no client carol"));
+  EXPECT_TRUE(holds(refused("../server"), "names no client"));
+  revoke_client(path(), "bob");
+  const std::string before = read_text(file("clients.list"));
+  const std::string key = read_text(file("clients/bob.key"));
+  EXPECT_TRUE(holds(refused("bob"), "bob was revoked"));
+  EXPECT_EQ(read_text(file("clients.list")), before);
+  EXPECT_EQ(read_text(file("clients/bob.key")), key);
+  EXPECT_FALSE(fs::exists(file("clients/bob.key.old-1")));
+  fs::remove(file("clients.list"));
+  EXPECT_TRUE(holds(refused("alice"), "clients.list: is missing"));
+}
+
+// Whatever a kill leaves: the list is whole and has alice under her number, once; the certificate that it has lies in
+// the folder, in its place or set aside; and saying it again is all there is to do.
+TEST_F(Certificates, ARenewalThatIsKilledIsSaidAgain) {
+  const auto is_in_folder = [&](const std::string& fingerprint) {
+    bool has_certificate = false;
+    for (const fs::directory_entry& entry : fs::directory_iterator(file("clients"))) {
+      const std::string name = entry.path().filename().string();
+      has_certificate = has_certificate || (name.starts_with("alice.pem") &&
+                                            describe_certificate(entry.path()).fingerprint == fingerprint);
+    }
+    return has_certificate;
+  };
+  int code = 9;
+  int kills = 0;
+  for (int last = 0; code == 9; ++last) {
+    ASSERT_LT(last, 100);
+    const ClientEntry before = *list().find_name("alice");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const EndBefore hook(last);
+      renew_client(path(), "alice");
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    code = WEXITSTATUS(status);
+    kills += code == 9 ? 1 : 0;
+    const ClientEntry left = *list().find_name("alice");
+    EXPECT_EQ(left.id, before.id) << last;
+    EXPECT_TRUE(is_in_folder(left.fingerprint)) << last;
+    EXPECT_EQ(renew_client(path(), "alice").id, before.id) << last;
+    EXPECT_TRUE(check_certificates(path()).empty()) << last;
+  }
+  EXPECT_EQ(code, 0);
+  EXPECT_GT(kills, 3);
+}
+
 TEST_F(Certificates, AreWrittenByOneProcessAtATime) {
   const int other = ::open(file(".lock").c_str(), O_RDWR);
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
   EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { issue_client(path(), "carol"); }), "another process"));
   EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { revoke_client(path(), "bob"); }), "another process"));
+  EXPECT_TRUE(holds(error_of(ErrorCode::io, [&] { renew_client(path(), "bob"); }), "another process"));
   ::close(other);
   issue_client(path(), "carol");
 }
@@ -316,9 +405,10 @@ TEST_F(Certificates, AreRefusedToNamesAndIdsThatAreTaken) {
   };
   EXPECT_TRUE(holds(refused("alice", std::nullopt), "has a client alice already"));
   EXPECT_TRUE(holds(refused("alice", ClientId{9}), "has a client alice already"));
+  EXPECT_TRUE(holds(refused("alice", std::nullopt), "`feroma cert renew alice`"));
   EXPECT_TRUE(holds(refused("carol", ClientId{1}), "the id 1 is that of bob"));
   revoke_client(path(), "bob");  // what was revoked is not given to somebody else
-  EXPECT_TRUE(holds(refused("bob", std::nullopt), "has a client bob already"));
+  EXPECT_TRUE(holds(refused("bob", std::nullopt), "has a client bob already, who was revoked"));
   EXPECT_TRUE(holds(refused("carol", ClientId{1}), "the id 1 is that of bob"));
   EXPECT_EQ(read_text(file("clients/alice.key")), key);
   EXPECT_FALSE(fs::exists(file("clients/carol.key")));

@@ -48,6 +48,12 @@ void issue_server(const std::filesystem::path& folder, const std::vector<std::st
 ClientEntry issue_client(const std::filesystem::path& folder, const std::string& name, std::optional<ClientId> id = {},
                          int days = kCertificateDays);
 
+/// Certifies a client of the list anew, with another key, under its name and number: from then on the list has the new
+/// certificate and not the old one. The old files stay beside the new ones as NAME.pem.old-COUNT and
+/// NAME.key.old-COUNT. Who was revoked is refused. The list comes last: after a crash it has the old certificate, and
+/// one says it again.
+ClientEntry renew_client(const std::filesystem::path& folder, const std::string& name, int days = kCertificateDays);
+
 /// Marks a client in the list; its certificate stays valid, but servers that read the list refuse it.
 void revoke_client(const std::filesystem::path& folder, const std::string& name);
 

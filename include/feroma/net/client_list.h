@@ -55,5 +55,9 @@ class ClientList {
 void add_to_client_list(const std::filesystem::path& path, const ClientEntry& entry);
 /// Marks a client's line; one that is marked stays as it is, a name that is not there is an invalid_config error.
 void revoke_in_client_list(const std::filesystem::path& path, std::string_view name);
+/// Gives a client's line another fingerprint, and returns it as it is then; a name that is not there is an
+/// invalid_config error.
+ClientEntry renew_in_client_list(const std::filesystem::path& path, std::string_view name,
+                                 std::string_view fingerprint);
 
 }  // namespace feroma
