@@ -9,6 +9,7 @@
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
+#include "feroma/core/log.h"
 #include "feroma/core/number.h"
 
 namespace feroma {
@@ -94,9 +95,11 @@ WitnessFile::WitnessFile(const fs::path& path) : path_(path) {
   if (!path.parent_path().empty() && !fs::exists(path.parent_path())) {
     make_writable_folder(path.parent_path());
   }
+  std::error_code unknown;  // opening says why
+  const bool was_there = fs::exists(path, unknown);
   held_ = std::make_unique<Held>(Held{detail::PosixFile(path, O_RDWR | O_CREAT | O_APPEND)});
   held_->file.lock();
-  read();
+  read(was_there);
 }
 
 WitnessFile::~WitnessFile() = default;
@@ -122,16 +125,26 @@ WitnessFile::Line WitnessFile::read_line(std::string_view text, const std::strin
   return {std::string(fields[1]), {*releases, *rho, epsilon}, std::string(rest)};
 }
 
-void WitnessFile::read() {
+void WitnessFile::begin(bool was_there) {
+  if (was_there) {
+    log::warning(
+        "{}: is empty or cut in its first line: what it counted is gone, and it speaks only of what the ledger has; "
+        "what the client remembers and the server still count",
+        path_.string());
+  }
+  held_->file.truncate(0);
+  held_->file.write_all(std::as_bytes(std::span(kReleasesHeader)));
+  held_->file.sync();
+  detail::sync_folder(path_.parent_path());
+}
+
+void WitnessFile::read(bool was_there) {
   const std::string text = read_text(path_);
   const std::size_t first = text.find('\n');
   if (first == std::string::npos) {
     require(kReleasesHeader.starts_with(text), ErrorCode::invalid_data, "{}: is no file that counts releases",
             path_.string());
-    held_->file.truncate(0);
-    held_->file.write_all(std::as_bytes(std::span(kReleasesHeader)));
-    held_->file.sync();
-    detail::sync_folder(path_.parent_path());
+    begin(was_there);
     return;
   }
   require(text.starts_with(kMagic), ErrorCode::invalid_data,
@@ -139,15 +152,19 @@ void WitnessFile::read() {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' ' && c != '\n'; });
   require(control == text.end(), ErrorCode::invalid_data, "{}: was changed: it has a character that is none of a text",
           path_.string());
-  std::size_t begin = first + 1;
-  for (std::size_t end = text.find('\n', begin); end != std::string::npos; end = text.find('\n', begin)) {
+  std::size_t at = first + 1;
+  for (std::size_t end = text.find('\n', at); end != std::string::npos; end = text.find('\n', at)) {
     const std::string where = fmt::format("{}, line {}", path_.string(), lines_.size() + 2);
-    lines_.push_back(read_line(std::string_view(text).substr(begin, end - begin), where));
-    begin = end + 1;
+    lines_.push_back(read_line(std::string_view(text).substr(at, end - at), where));
+    at = end + 1;
   }
-  if (begin < text.size()) {
-    // Nothing is told before its line is whole.
-    held_->file.truncate(begin);
+  if (at < text.size()) {
+    // Nothing is told before its line is whole, but somebody may have cut a line that was.
+    log::warning(
+        "{}: line {} is not whole and is dropped: either its writer was stopped and nothing was told, or the file was "
+        "cut and counts less than it did",
+        path_.string(), lines_.size() + 2);
+    held_->file.truncate(at);
     held_->file.sync();
   }
 }

@@ -6,9 +6,10 @@
 
 #include <thread>
 
-#include "feroma/core/fault_point.h"
 #include "feroma/core/files.h"
+#include "feroma/core/log.h"
 #include "feroma/privacy/disclosure.h"
+#include "tests/core/end_before.h"
 #include "tests/core/temp_folder.h"
 #include "tests/expect_error.h"
 
@@ -183,6 +184,34 @@ TEST_F(Witness, DamageIsFoundAndAnUnfinishedLineIsNot) {
   }
 }
 
+TEST_F(Witness, WhatWasCutIsNamedOnceAndClaimsLess) {
+  std::vector<std::string> warnings;
+  log::set_sink([&](const log::Entry& entry) {
+    if (entry.severity == log::Severity::warning) {
+      warnings.emplace_back(entry.message);
+    }
+  });
+  EXPECT_TRUE(tell(0));
+  EXPECT_TRUE(tell(1));
+  EXPECT_TRUE(warnings.empty()) << "a file that is begun has lost nothing";
+  const std::string text = read_text(file);
+  const std::size_t last_line = text.rfind('\n', text.size() - 2) + 1;
+  const auto warning_of = [&](std::size_t size) {
+    fs::resize_file(file, size);
+    warnings.clear();
+    static_cast<void>(counted());
+    static_cast<void>(counted());
+    return warnings.size() == 1 ? warnings.front() : fmt::format("{} warnings", warnings.size());
+  };
+  EXPECT_TRUE(warning_of(text.size() - 1).starts_with(file.string() + ": line 3 is not whole"));
+  EXPECT_EQ(read_text(file), text.substr(0, last_line));
+  EXPECT_EQ(counted().releases, 1U);
+  EXPECT_TRUE(warning_of(10).starts_with(file.string() + ": is empty or cut in its first line"));
+  EXPECT_TRUE(warning_of(0).starts_with(file.string() + ": is empty or cut in its first line"));
+  EXPECT_EQ(counted().releases, 0U);
+  log::set_sink({});
+}
+
 TEST_F(Witness, CannotBeWritten) {
   fs::create_directory(file);
   expect_error(ErrorCode::io, file.string(), [&] { return open().spent().releases; });
@@ -205,23 +234,6 @@ TEST_F(Witness, ClientsOfTheSameDataWaitForOneAnother) {
   }
 }
 
-/// Ends the process before its call number `last` to the operating system.
-class EndBefore final : public FaultHook {
- public:
-  explicit EndBefore(int last) : left_(last) { install_fault_hook(this); }
-  void passed(const char*) override {}
-  FileFault before(const FileCall&) override {
-    if (left_-- == 0) {
-      ::_exit(9);
-    }
-    return {};
-  }
-  void after(const FileCall&) override {}
-
- private:
-  int left_;
-};
-
 // Before every call that changes a file: never behind afterwards, and what was told is told again.
 TEST_F(Witness, AKillBeforeAnyCallLeavesTheLedgerAhead) {
   EXPECT_TRUE(tell(0));
@@ -237,7 +249,7 @@ TEST_F(Witness, AKillBeforeAnyCallLeavesTheLedgerAhead) {
     const auto open_copy = [&] { return Disclosure(options, {copy / "ledger", copy / "data-releases"}, "study"); };
     const pid_t child = ::fork();
     if (child == 0) {
-      const EndBefore hook(last);
+      const feroma::test::EndBefore hook(last);
       ::_exit(open_copy().profile(1, 0, kShape, kSums) ? 0 : 1);
     }
     int status = 0;

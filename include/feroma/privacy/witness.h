@@ -34,7 +34,8 @@ void require_not_behind(const std::filesystem::path& folder, const ReleaseCounts
  */
 class WitnessFile {
  public:
-  /// Opens the file or begins it; one that was changed is an invalid_data error.
+  /// Opens the file or begins it; one that was changed is an invalid_data error. Of one that was cut within a line, or
+  /// emptied, a warning says that counts may be gone.
   explicit WitnessFile(const std::filesystem::path& path);
   ~WitnessFile();
   WitnessFile(WitnessFile&&) noexcept;
@@ -53,7 +54,9 @@ class WitnessFile {
   };
   struct Held;
 
-  void read();
+  void read(bool was_there);
+  /// Writes the first line alone.
+  void begin(bool was_there);
   [[nodiscard]] static Line read_line(std::string_view text, const std::string& where);
 
   std::filesystem::path path_;
