@@ -81,6 +81,8 @@ void Hub::count_release(const Session& session, const v1::Released& released, bo
   const std::string who = releaser(client ? client : session.peer().id, /*is_visitor=*/!client, released.data());
   ReleaseCount count = from_wire(released);
   check_released(count);
+  // What is kept last must be the largest: of two answers at once neither overtakes the other on its way to the disk.
+  const std::lock_guard in_order(counting_);
   {
     const std::lock_guard lock(mutex_);
     if (!past_.released.contains(who) && !client &&

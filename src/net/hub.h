@@ -173,6 +173,7 @@ class Hub final : public ClientPool, public SessionEvents {
   const Stop& stop_;
   const Stop* drain_;
   std::uint64_t largest_;
+  std::mutex counting_;  ///< held while a count of releases is kept; taken before `mutex_`
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t changes_ = 0;  ///< that were told of

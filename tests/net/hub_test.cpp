@@ -330,6 +330,64 @@ TEST_F(HubTest, CountsAndLossesBeyondAnyClientAreRefused) {
   static_cast<void>(other.answer(other.task(), update(2)));
 }
 
+/// Keeps the smaller count so slowly that a larger one could overtake it.
+class SlowKeeper {
+ public:
+  void keep(const ReleaseCount& count) {
+    if (count.releases == kSmaller) {
+      std::unique_lock lock(mutex_);
+      is_under_way_ = true;
+      changed_.notify_all();
+      changed_.wait_for(lock, std::chrono::milliseconds(300), [this] { return !kept_.empty(); });
+    }
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(count.releases);
+    changed_.notify_all();
+  }
+  void await_the_smaller() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(20), [this] { return is_under_way_; }));
+  }
+  [[nodiscard]] const std::vector<std::uint64_t>& kept() const { return kept_; }
+
+  static constexpr std::uint64_t kSmaller = 5;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_under_way_ = false;
+  std::vector<std::uint64_t> kept_;
+};
+
+// What a restarted server knows is what was kept last.
+TEST_F(HubTest, OfTwoCountsAtOnceTheLargerIsKeptLast) {
+  SlowKeeper keeper;
+  Hub::Job job{"job", "", initial->shared_layout(), true, kClients};
+  job.keep_count = [&](const std::string&, const ReleaseCount& count) { keeper.keep(count); };
+  hub = std::make_unique<Hub>(std::move(job), options, Hub::Past{}, stop, &drain);
+  begin(1, 1);
+  Probe probe(*hub, 0);
+  const v1::Task task = probe.task();
+  const std::shared_ptr<Session> session = hub->connect({"probe", ClientId{0}, ""}, [] {});
+  v1::ClientFrame hello;
+  hello.mutable_hello()->set_protocol(kProtocol);
+  hello.set_counter(1);
+  session->receive(hello);
+  const auto answer = [&](std::uint64_t releases) {
+    v1::Answer head = Probe::head_of(task, update(1)).answer();
+    head.mutable_released()->set_releases(releases);
+    EXPECT_FALSE(hub->objection(*session, head));
+  };
+  {
+    const std::jthread smaller(answer, SlowKeeper::kSmaller);
+    keeper.await_the_smaller();
+    const std::jthread larger(answer, SlowKeeper::kSmaller + 1);
+  }
+  EXPECT_EQ(keeper.kept(), (std::vector<std::uint64_t>{SlowKeeper::kSmaller, SlowKeeper::kSmaller + 1}));
+  stop.request();
+  exchange.join();
+}
+
 /// A method that runs out of memory when it is to say what clients are asked.
 class OutOfMemory final : public Algorithm {
  public:
