@@ -82,6 +82,11 @@ TEST_F(ClientListTest, KeepsCommentsWhenItIsEdited) {
   EXPECT_TRUE(text.starts_with("# feroma-clients 2: 3 entries, SHA-256 of what follows ")) << text;
   EXPECT_EQ(text.substr(text.find('\n') + 1),
             fmt::format("# ours\n0 a {} revoked  # ward 3\r\n1 b {}\n2 c {}\n", kA, kB, kC));
+  const std::string renewed(64, 'e');
+  EXPECT_EQ(renew_in_client_list(path_, "b", renewed).id, ClientId{1});
+  EXPECT_TRUE(
+      read_text(path_).ends_with(fmt::format("# ours\n0 a {} revoked  # ward 3\r\n1 b {}\n2 c {}\n", kA, renewed, kC)));
+  error_of(ErrorCode::invalid_config, [&] { renew_in_client_list(path_, "nobody", kB); });
   // Nothing is written that could not be read again.
   error_of(ErrorCode::invalid_data, [&] { add_to_client_list(path_, {ClientId{2}, "d", std::string(64, 'd')}); });
   EXPECT_EQ(read_client_list(path_).entries().size(), 3U);
