@@ -1,5 +1,7 @@
 #include "report/record_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -228,6 +230,15 @@ SettingValue setting_of(const Json& json, const std::string& where) {
   require(json.is_string(), ErrorCode::invalid_data, "{}: must be a boolean, number or string, got {}", where,
           json.dump());
   return json.get<std::string>();
+}
+
+void undo_adapted(Settings& config, const Json& manifest, const char* list) {
+  const Json keys = manifest.is_object() ? manifest.value(list, Json()) : Json();
+  for (const auto& [key, was] : keys.items()) {
+    if (config.contains(key) && was.is_string()) {
+      apply_override(config, fmt::format("{}={}", key, was.get<std::string>()));
+    }
+  }
 }
 
 }  // namespace feroma::detail

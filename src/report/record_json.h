@@ -30,4 +30,11 @@ inline constexpr int kMostRounds = 10'000'000;
 [[nodiscard]] ResultRecord result_of(const nlohmann::ordered_json& json, const std::string& where);
 [[nodiscard]] SettingValue setting_of(const nlohmann::ordered_json& json, const std::string& where);
 
+/// Gives keys of a run's config back the defaults that gave way, as a list of its manifest has them; a manifest without
+/// the list, or one that is no object, leaves all as it is.
+void undo_adapted(Settings& config, const nlohmann::ordered_json& manifest, const char* list);
+/// The lists: of keys that followed what was written, and of those that followed the data.
+inline constexpr const char* kAdaptedList = "adapted";
+inline constexpr const char* kFittedList = "fitted";
+
 }  // namespace feroma::detail

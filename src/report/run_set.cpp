@@ -8,6 +8,7 @@
 #include "feroma/core/config_identity.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
+#include "report/record_json.h"
 #include "report/sweep_cells.h"
 
 namespace feroma {
@@ -46,8 +47,21 @@ void check_results(const RunEntry& run, const Summary& summary) {
   }
 }
 
+/// What a default gave way to follows the rounds or the data: nobody wrote it, and it makes no other method. Of a key
+/// that followed both, what was written came first.
+Settings asked_for(Settings config, const fs::path& folder) {
+  const fs::path file = folder / "manifest.json";
+  const Json manifest =
+      fs::exists(file) ? Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false) : Json::object();
+  detail::undo_adapted(config, manifest, detail::kFittedList);
+  detail::undo_adapted(config, manifest, detail::kAdaptedList);
+  return config;
+}
+
 RunEntry read_run(const fs::path& folder) {
-  RunEntry run{folder, config_identity().spelled_out(load_settings(folder / "config.toml")), std::nullopt};
+  const Settings ran = load_settings(folder / "config.toml");
+  RunEntry run{folder, config_identity().spelled_out(ran), config_identity().spelled_out(asked_for(ran, folder)),
+               std::nullopt};
   if (fs::exists(folder / "summary.json")) {
     run.summary = read_summary(folder / "summary.json");
     check_results(run, *run.summary);
@@ -400,9 +414,9 @@ std::vector<OurResult> results_of(const RunSet& set, std::vector<std::string>& n
       notes.push_back(fmt::format("{}: not finished, its results are missing", run.folder.string()));
       continue;
     }
-    const std::string setting = setting_of_run(run.config);
+    const std::string setting = setting_of_run(run.asked);
     for (const ResultRecord& result : run.summary->results) {
-      results.push_back({i, setting, result.label, keys_of(run.config, result.label), result});
+      results.push_back({i, setting, result.label, keys_of(run.asked, result.label), result});
     }
   }
   find_altered_keys(results);

@@ -38,12 +38,15 @@ std::string now_utc() {
   return text;
 }
 
+/// Of a key that gave way twice the first value counts.
+void add_list(Json& manifest, const char* list, const std::vector<AdaptedDefault>& adapted) {
+  for (const AdaptedDefault& one : adapted) {
+    manifest[list].emplace(one.key, to_string(one.was));
+  }
+}
+
 Json describe(const Experiment& experiment, int threads) {
   const BuildInfo build = build_info();
-  Json fitted = Json::object();
-  for (const AdaptedDefault& one : experiment.fitted) {
-    fitted.emplace(one.key, to_string(one.was));
-  }
   Json manifest = {{"schema", kManifestSchema},
                    {"version", build.version},
                    {"commit", build.commit},
@@ -53,9 +56,8 @@ Json describe(const Experiment& experiment, int threads) {
                    {"engine", kEngineNames[static_cast<std::size_t>(experiment.engine())]},
                    {"threads", threads},
                    {"seeds", {experiment.scenario.seed}}};
-  if (!fitted.empty()) {
-    manifest["fitted"] = fitted;
-  }
+  add_list(manifest, detail::kAdaptedList, experiment.adapted);
+  add_list(manifest, detail::kFittedList, experiment.fitted);
   return manifest;
 }
 
@@ -170,14 +172,7 @@ void check_place(const fs::path& folder, Existing existing) {
 
 Settings config_as_asked(const fs::path& folder) {
   Settings settings = load_settings(folder / "config.toml");
-  const Json manifest = parse_manifest(folder);
-  const Json fitted = manifest.is_object() ? manifest.value("fitted", Json()) : Json();
-  for (const auto& [key, was] : fitted.items()) {
-    const auto found = settings.find(key);
-    if (found != settings.end() && was.is_string()) {
-      apply_override(settings, fmt::format("{}={}", key, was.get<std::string>()));
-    }
-  }
+  detail::undo_adapted(settings, parse_manifest(folder), detail::kFittedList);
   return settings;
 }
 
@@ -200,11 +195,13 @@ RunDirectory::RunDirectory(fs::path path, Existing existing, const Experiment& e
     require(changes.empty(), ErrorCode::invalid_config, "--resume {}: the config differs: {}", path_.string(), changes);
     check_same_engine(path_, description);
     const Json then = read_manifest(path_);
-    if (then.contains("fitted")) {  // whoever goes on with the stored config has written every key
-      Json now = Json::parse(manifest_);
-      now["fitted"] = then["fitted"];
-      manifest_ = now.dump();
+    Json now = description;
+    for (const char* list : {detail::kAdaptedList, detail::kFittedList}) {
+      if (then.contains(list)) {  // whoever goes on with the stored config has written every key
+        now[list] = then[list];
+      }
     }
+    manifest_ = now.dump();
     const Json started = then.value("started", Json());
     started_ = started.is_string() ? started.get<std::string>() : started_;
     resuming_ = true;

@@ -30,7 +30,7 @@ RunSet finished(const Sweep& sweep) {
     result.algorithm = cell.algorithm().name;
     result.accuracy_few_label = 69;
     result.seed = cell.experiment.scenario.seed;
-    set.runs.push_back({cell.key, cell.experiment.resolved(), Summary{{}, {result}}});
+    set.runs.push_back({cell.key, cell.experiment.resolved(), cell.experiment.resolved(), Summary{{}, {result}}});
   }
   return set;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "feroma/core/files.h"
 #include "tests/core/expect_error.h"
 #include "tests/core/temp_folder.h"
@@ -197,6 +199,43 @@ TEST(RunSet, ResultsOfAnotherConfigAreRefused) {
   write_file_atomically(folder / "a/summary.json", other);
   expect_error(ErrorCode::invalid_data, "a/summary.json: label fedavg must be one of config.toml",
                [&] { return runs_in(folder.path()); });
+}
+
+// A study.toml with 5 and with 20 rounds: the default gives way in the first, and nobody wrote another method.
+TEST(OurResults, WhatADefaultGaveWayToMakesNoOtherMethod) {
+  const TempFolder folder;
+  const auto write = [&](const std::string& gave_way) {
+    const std::vector<ResultRecord> results{sample_result("feroma-auto", 80), sample_result("fedavg", 70)};
+    write_cell(folder / "long", {.keys = "warmup_rounds = 5\n"}, results);
+    write_cell(folder / "short", {.keys = "warmup_rounds = 2\n", .rounds = 5, .manifest = gave_way}, results);
+    write_cell(folder / "seed", {.drifts = 4, .seed = 43, .manifest = R"({"fitted": {"scenario.drifts": "5"}})"},
+               {sample_result("local", 60)});
+  };
+  const auto labels = [&] {
+    std::vector<std::string> notes;
+    std::set<std::string> all;
+    std::set<std::string> settings;
+    for (const OurResult& result : results_of(runs_in(folder.path()), notes)) {
+      all.insert(result.label);
+      settings.insert(result.setting);
+    }
+    EXPECT_EQ(settings.size(), 2U) << "of one seed the data bore fewer stages";
+    return all;
+  };
+  write(R"({"adapted": {"algorithm.0.warmup_rounds": "3", "algorithm.1.warmup_rounds": "5"},
+            "fitted": {"algorithm.0.warmup_rounds": "2"}})");
+  EXPECT_EQ(labels().count("feroma-auto (warmup_rounds=3)"), 1U) << "what was written comes before what was fitted";
+  write(R"({"adapted": {"algorithm.0.warmup_rounds": "5", "algorithm.1.warmup_rounds": "5", "gone": "1"}})");
+  EXPECT_EQ(labels(), (std::set<std::string>{"feroma-auto", "fedavg", "local"}));
+  for (const auto& run : runs_in(folder.path()).runs) {
+    if (run.folder == folder / "short") {
+      EXPECT_EQ(to_string(run.config.at("algorithm.0.warmup_rounds").value), "2") << "what it ran with is shown";
+    }
+  }
+  for (const char* earlier : {"{}", "[]", "damaged", R"({"adapted": 7})", R"({"adapted": {"scenario.rounds": 20}})"}) {
+    write(earlier);
+    EXPECT_EQ(labels().count("feroma-auto (warmup_rounds=2)"), 1U) << earlier;
+  }
 }
 
 TEST(OurResults, OneLabelWithTwoConfigsIsToldApart) {

@@ -28,13 +28,16 @@ struct CellRun {
   std::string tables = {};  ///< further tables
   std::string model = "lenet5";
   std::string keys = {};  ///< further lines of every [[algorithm]]
+  int rounds = 20;
+  std::string manifest = "{}\n";
 };
 
 inline void write_cell(const std::filesystem::path& folder, const CellRun& cell, std::vector<ResultRecord> results) {
   std::string config = fmt::format(
-      "[scenario]\ndataset = \"{}\"\nshift = \"{}\"\nlevel = \"{}\"\ngenerator = \"feroma\"\ndrifts = {}\nrounds = 20\n"
+      "[scenario]\ndataset = \"{}\"\nshift = \"{}\"\nlevel = \"{}\"\ngenerator = \"feroma\"\ndrifts = {}\nrounds = {}\n"
       "clients = {}\nseed = {}\n{}\n[training]\nmodel = \"{}\"\n{}\n",
-      cell.dataset, cell.shift, cell.level, cell.drifts, cell.clients, cell.seed, cell.more, cell.model, cell.tables);
+      cell.dataset, cell.shift, cell.level, cell.drifts, cell.rounds, cell.clients, cell.seed, cell.more, cell.model,
+      cell.tables);
   for (ResultRecord& result : results) {
     result.seed = cell.seed;
     config +=
@@ -42,7 +45,7 @@ inline void write_cell(const std::filesystem::path& folder, const CellRun& cell,
   }
   make_writable_folder(folder);
   write_file_atomically(folder / "config.toml", config);
-  write_file_atomically(folder / "manifest.json", std::string_view("{}\n"));
+  write_file_atomically(folder / "manifest.json", cell.manifest);
   write_summary(folder / "summary.json", {scenario_of(parse_settings(config, "config")), results});
 }
 

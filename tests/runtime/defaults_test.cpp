@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "feroma/core/config_identity.h"
 #include "feroma/core/files.h"
+#include "feroma/report/run_set.h"
 #include "feroma/runtime/fitted_run.h"
 #include "feroma/runtime/run.h"
 #include "tests/algorithms/every_algorithm.h"
@@ -301,6 +303,32 @@ TEST_F(Bare, ARunRemembersWhatItWasAskedFor) {
   EXPECT_EQ(run_experiment(asked, options, stop).size(), 1U) << "and goes on with it";
   EXPECT_EQ(run_experiment(read_experiment(ran), options, stop).size(), 1U) << "or with what it wrote";
   EXPECT_EQ(config_identity().changes(config_as_asked(scratch / "run"), asked.resolved()), "");
+}
+
+// The same study with fewer rounds than the default warms up in is of the same methods.
+TEST_F(Bare, AReportComparesRunsByWhatTheyWereAskedFor) {
+  const std::atomic<bool> stop = false;
+  for (const int rounds : {2, 7}) {
+    const std::string config = fmt::format(
+        "[scenario]\ndataset = '{}'\nclients = 4\nrounds = {}\n[training]\nlocal_epochs = 1\n"
+        "[[algorithm]]\nname = 'feroma'\n[[algorithm]]\nname = 'fedavg'\n",
+        data(kinds()[2]), rounds);
+    RunOptions options;
+    options.out = scratch / "runs" / std::to_string(rounds);
+    static_cast<void>(run_experiment(read_experiment(parse_settings(config, "study.toml")), options, stop));
+    if (rounds == 2) {  // whoever goes on with what it wrote has written every key
+      const std::string begun = read_text(options.out / "manifest.json");
+      EXPECT_NE(begun.find("\"adapted\""), std::string::npos) << begun;
+      options.existing = Existing::resume;
+      static_cast<void>(run_experiment(read_experiment(load_settings(options.out / "config.toml")), options, stop));
+    }
+  }
+  std::vector<std::string> notes;
+  std::map<std::string, int> runs_of;
+  for (const OurResult& result : results_of(find_runs(std::vector{scratch / "runs"}, false), notes)) {
+    ++runs_of[result.label];
+  }
+  EXPECT_EQ(runs_of, (std::map<std::string, int>{{"fedavg", 2}, {"feroma-auto", 2}}));
 }
 
 }  // namespace

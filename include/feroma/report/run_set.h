@@ -17,6 +17,7 @@ namespace feroma {
 struct RunEntry {
   std::filesystem::path folder;
   Settings config;
+  Settings asked;  ///< the same without what defaults that could not work gave way to: by it runs are compared
   std::optional<Summary> summary;
 };
 
