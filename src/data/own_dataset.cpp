@@ -10,6 +10,7 @@
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
+#include "feroma/data/own_folder.h"
 #include "feroma/data/split.h"
 
 namespace feroma::detail {

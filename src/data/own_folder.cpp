@@ -1,5 +1,7 @@
 #include "feroma/data/own_folder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,7 +34,7 @@ std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& fold
   return dataset;
 }
 
-void warn_of_large_inputs(const Samples& samples, const std::filesystem::path& folder) {
+std::string large_inputs(const Samples& samples) {
   constexpr double kLarge = 10;
   std::vector<double> squares(static_cast<std::size_t>(samples.shape.size()));
   for (std::size_t i = 0; i < samples.values.size(); ++i) {
@@ -41,12 +43,17 @@ void warn_of_large_inputs(const Samples& samples, const std::filesystem::path& f
   }
   const auto largest = std::max_element(squares.begin(), squares.end());
   const double rms = samples.values.empty() ? 0 : std::sqrt(*largest / static_cast<double>(samples.count()));
-  if (rms > kLarge) {
+  return rms > kLarge ? fmt::format("its inputs are large (number {} of a sample has the root mean square {:.3g})",
+                                    largest - squares.begin() + 1, rms)
+                      : "";
+}
+
+void warn_of_large_inputs(const Samples& samples, const std::filesystem::path& folder) {
+  if (const std::string large = large_inputs(samples); !large.empty()) {
     log::warning(
-        "{}: its inputs are large (number {} of a sample has the root mean square {:.3g}), and models that were not "
-        "trained with training.standardise take them as they are; each should have the same scale at all sites, about "
-        "mean 0 and deviation 1, or they learn little",
-        folder.string(), largest - squares.begin() + 1, rms);
+        "{}: {}, and models that were not trained with training.standardise take them as they are; each should have "
+        "the same scale at all sites, about mean 0 and deviation 1, or they learn little",
+        folder.string(), large);
   }
 }
 

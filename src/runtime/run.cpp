@@ -6,6 +6,7 @@
 
 #include "feroma/core/config_identity.h"
 #include "feroma/core/log.h"
+#include "feroma/data/own_folder.h"
 #include "feroma/privacy/notice.h"
 #include "feroma/report/html.h"
 #include "feroma/report/run_writer.h"
@@ -29,6 +30,18 @@ namespace fs = std::filesystem;
 std::optional<Settings> config_to_resume(const RunOptions& options) {
   const fs::path file = options.out / "config.toml";
   return options.existing == Existing::resume && fs::exists(file) ? std::optional(load_settings(file)) : std::nullopt;
+}
+
+/// Columns in their own units are learned from badly or not at all, and nothing else would say why.
+void warn_of_large_inputs(const FittedRun& run) {
+  const Dataset& dataset = run.federation->dataset();
+  const std::string large = run.experiment.training.standardise ? "" : large_inputs(dataset.train);
+  if (!large.empty()) {
+    log::warning(
+        "{}: {}, and models learn little from such numbers or fail; training.standardise = true brings every column to "
+        "one scale",
+        dataset.name, large);
+  }
 }
 
 /// Runs the algorithms one after the other and commits after every round.
@@ -305,6 +318,7 @@ std::vector<ResultRecord> run_experiment(const Experiment& experiment, const Run
   for (const AdaptedDefault& one : fitted.experiment.all_adapted()) {
     log::info("{}", one.text());
   }
+  warn_of_large_inputs(fitted);
   return Run(std::move(fitted), options, stop)();
 }
 

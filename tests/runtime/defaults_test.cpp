@@ -9,6 +9,7 @@
 
 #include "feroma/core/config_identity.h"
 #include "feroma/core/files.h"
+#include "feroma/core/log.h"
 #include "feroma/report/run_set.h"
 #include "feroma/runtime/fitted_run.h"
 #include "feroma/runtime/run.h"
@@ -329,6 +330,47 @@ TEST_F(Bare, AReportComparesRunsByWhatTheyWereAskedFor) {
     ++runs_of[result.label];
   }
   EXPECT_EQ(runs_of, (std::map<std::string, int>{{"fedavg", 2}, {"feroma-auto", 2}}));
+}
+
+// Columns in their own units are learned from badly, and a run says so before it begins.
+TEST_F(Bare, ColumnsInTheirOwnUnitsAreToldOfOnce) {
+  make_writable_folder(scratch / "units");
+  std::string table = "income,rate,y\n";
+  for (int i = 0; i < 400; ++i) {
+    table += fmt::format("{},{},{}\n", 1'000'000 + 1000 * (i % 7), 0.001 * (i % 5), i % 2);
+  }
+  write_file_atomically(scratch / "units/t.csv", table);
+  write_file_atomically(scratch / "units/dataset.toml",
+                        std::string_view("[dataset]\nkind = 'csv'\nfile = 't.csv'\nlabel_column = 'y'\n"));
+  const auto told = [&](const std::string& training) {
+    std::vector<std::string> large;
+    log::set_sink([&large](const log::Entry& entry) {
+      if (entry.message.find("inputs are large") != std::string::npos) {
+        large.emplace_back(entry.message);
+      }
+    });
+    RunOptions options;
+    options.out = scratch / "run";
+    options.existing = Existing::overwrite;
+    const std::string config = fmt::format(
+        "[scenario]\ndataset = '{}'\nshift = 'dirichlet'\nclients = 2\nrounds = 1\n[training]\nlocal_epochs = 1\n{}"
+        "[[algorithm]]\nname = 'fedavg'\n[[algorithm]]\nname = 'local'\n",
+        (scratch / "units").string(), training);
+    const std::atomic<bool> stop = false;
+    try {
+      static_cast<void>(run_experiment(read_experiment(parse_settings(config, "t.toml")), options, stop));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_data) << error.what();  // such numbers may be too much for it
+    }
+    log::set_sink({});
+    return large;
+  };
+  const std::vector<std::string> large = told("");
+  ASSERT_EQ(large.size(), 1U);
+  EXPECT_EQ(large[0].find("units: its inputs are large (number 1 of a sample has the root mean square 1e+06), and"), 0U)
+      << large[0];
+  EXPECT_NE(large[0].find("training.standardise = true"), std::string::npos) << large[0];
+  EXPECT_TRUE(told("standardise = true\n").empty());
 }
 
 }  // namespace
