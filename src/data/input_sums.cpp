@@ -99,6 +99,11 @@ double values_behind(const InputSums& sums, SampleShape shape) {
          static_cast<double>(scale_count(shape));
 }
 
+/// How large a client's values of an input are.
+double size_of(const InputSums& sums, std::size_t entry) {
+  return std::sqrt(sums.squares[entry] / static_cast<double>(sums.samples));
+}
+
 double middle_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -167,7 +172,7 @@ std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums
   }
   for (std::size_t entry = 0; entry < all.begin()->second.sums.size(); ++entry) {
     for (const auto& [client, sums] : all) {
-      values[client] = std::sqrt(sums.squares[entry] / static_cast<double>(sums.samples));
+      values[client] = size_of(sums, entry);
     }
     for (const auto& [client, times] : outliers(values, kMostTimesLarger)) {
       refused.emplace(client, fmt::format("[standardise] its input {} is {:.0f} times as large as the others', at most "
@@ -176,6 +181,21 @@ std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums
     }
   }
   return refused;
+}
+
+std::string unlike_sums(const std::map<ClientId, InputSums>& all) {
+  if (all.size() != 2) {
+    return "";
+  }
+  const InputSums& first = all.begin()->second;
+  const InputSums& second = all.rbegin()->second;
+  for (std::size_t entry = 0; entry < first.sums.size(); ++entry) {
+    const auto [smaller, larger] = std::minmax({size_of(first, entry), size_of(second, entry)});
+    if (smaller > 0 && larger > kMostTimesLarger * smaller) {
+      return fmt::format("input {} of one is {:.0f} times as large as the other's", entry, larger / smaller);
+    }
+  }
+  return "";
 }
 
 InputScales scales_of(const std::map<ClientId, InputSums>& all, SampleShape shape) {

@@ -118,6 +118,12 @@ InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, S
                    pool.called(client), sums.samples, announced);
     }
   }
+  if (const std::string unlike = unlike_sums(believed); !unlike.empty()) {
+    log::warning(
+        "{}: clients {} and {} differ: {}; of two nobody can say which one is right, and both count: has one "
+        "another unit?",
+        kSurvey, pool.called(believed.begin()->first), pool.called(believed.rbegin()->first), unlike);
+  }
   return scales_of(believed, shape);
 }
 

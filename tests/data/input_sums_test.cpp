@@ -145,5 +145,19 @@ TEST(InputSums, NobodyDecidesForEverybody) {
       << "of two nobody can say which one is right";
 }
 
+TEST(InputSums, TwoThatDifferAreToldOf) {
+  const ClientId one = client_number(4);
+  const ClientId other = client_number(7);
+  std::map<ClientId, InputSums> all{{one, {100, {100, 0}, {200, 0}}}, {other, {50, {3100, 0}, {192'200, 0}}}};
+  EXPECT_EQ(unlike_sums(all), "input 0 of one is 44 times as large as the other's");
+  std::swap(all[one], all[other]);
+  EXPECT_EQ(unlike_sums(all), "input 0 of one is 44 times as large as the other's");
+  all[one] = {50, {1000, 5}, {80'000, 9}};
+  EXPECT_EQ(unlike_sums(all), "") << "28 times, and a column that the other has empty";
+  all[one] = {50, {3100, 0}, {192'200, 0}};
+  all[client_number(9)] = all[other];
+  EXPECT_EQ(unlike_sums(all), "") << "of three the odd one is left out";
+}
+
 }  // namespace
 }  // namespace feroma

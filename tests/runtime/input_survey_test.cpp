@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "feroma/core/files.h"
+#include "feroma/core/log.h"
 #include "feroma/runtime/assigned.h"
 #include "feroma/runtime/run.h"
 #include "feroma/store/checkpoint.h"
@@ -67,6 +68,20 @@ InputScales scales_of_claims(const std::map<ClientId, Message>& said,
     all.push_back(who);
   }
   return survey_inputs(pool, all, kTwoInputs);
+}
+
+TEST(InputSurvey, TwoThatDifferAreBothNamed) {
+  std::string said;
+  log::set_sink([&said](const log::Entry& entry) { said += entry.message; });
+  const Message good = forged_sums(10, {10, 0}, {20, 10});
+  static_cast<void>(scales_of_claims({{survey_client(4), good}, {survey_client(7), good}}));
+  EXPECT_EQ(said, "");
+  static_cast<void>(
+      scales_of_claims({{survey_client(4), good}, {survey_client(7), forged_sums(10, {1e5, 0}, {2e9, 10})}}));
+  log::set_sink({});
+  EXPECT_NE(said.find("clients 4 and 7 differ: input 0 of one is 10000 times as large as the other's"),
+            std::string::npos)
+      << said;
 }
 
 TEST(InputSurvey, WhoseSumsCannotBeBelievedHasNoSay) {

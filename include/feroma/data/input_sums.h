@@ -30,6 +30,10 @@ void check_input_sums(ClientId client, const InputSums& sums, SampleShape shape)
 /// of the other clients. Of two clients nobody can say which one is right.
 [[nodiscard]] std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums>& all);
 
+/// In what two clients differ so much that one of three would be left out; empty where they are alike, and where there
+/// are not two.
+[[nodiscard]] std::string unlike_sums(const std::map<ClientId, InputSums>& all);
+
 /// Scales that give every channel or column mean 0 and standard deviation 1 over all clients' samples; one without
 /// spread is only moved. The sums are added in the order of the clients, so that the bits are the same everywhere.
 [[nodiscard]] InputScales scales_of(const std::map<ClientId, InputSums>& all, SampleShape shape);
