@@ -83,7 +83,8 @@ void require_not_behind(const fs::path& folder, const ReleaseCounts& ledger, con
   require(missing.empty(), ErrorCode::invalid_data,
           "{}: {}. The ledger was lost, begun anew or is an older copy, and nothing is told of these data: put the "
           "newest one back, or name it ([privacy] ledger). Where there is none, an operator answers for what is "
-          "missing:{}",
+          "missing; where these data took part in another federation before, a new ledger is expected to know nothing "
+          "of it, and --rho 0 in place of the cost gives this one a second budget, beside the first:{}",
           folder.string(), missing, commands);
 }
 

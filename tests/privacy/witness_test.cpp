@@ -89,6 +89,8 @@ TEST_F(Witness, WhatIsLostMeanwhileIsMissedBeforeAnythingIsTold) {
 TEST_F(Witness, ASecondLedgerOfTheSameDataNeedsAWord) {
   EXPECT_TRUE(tell(0));
   refuses("study", "second", "another");
+  refuses("took part in another federation before, a new ledger is expected to know nothing of it, and --rho 0",
+          "second", "another");
   Ledger(folder / "second", {}).vouch("study", 1, {0, {}}, "a budget of its own, as was agreed");
   EXPECT_TRUE(tell(0, "second", "another"));
   EXPECT_TRUE(tell(1)) << "and the first goes on";
