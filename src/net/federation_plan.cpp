@@ -23,6 +23,9 @@ SampleShape seen_by_clients(const Experiment& experiment) {
                                                                               : stored;
 }
 
+/// Of a scenario a server takes what it needs to let clients in; the rest is nothing to tell of.
+bool is_for_simulations(std::string_view key) { return key.starts_with("scenario.") && key != "scenario.clients"; }
+
 /// Real clients come, go and lie by themselves: a schedule for it would be read and never kept.
 void refuse_schedules(const Experiment& experiment, Problems& problems) {
   Settings usual;
@@ -80,6 +83,7 @@ FederationPlan read_federation_plan(const Settings& settings) {
   plan.classes = plan.server.classes > 0 ? plan.server.classes : find_dataset(dataset).classes;
   plan.multi_label = plan.server.multi_label || (!is_own_dataset(dataset) && find_dataset(dataset).multi_label);
   plan.experiment = fit_to_samples(std::move(plan.experiment), plan.input, plan.classes);
+  std::erase_if(plan.experiment.adapted, [](const AdaptedDefault& one) { return is_for_simulations(one.key); });
   return plan;
 }
 

@@ -1,6 +1,8 @@
 // How a server's config is read.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "feroma/core/files.h"
 #include "feroma/net/server.h"
 #include "tests/core/expect_error.h"
@@ -32,6 +34,18 @@ TEST(FederationPlan, SaysWhatSamplesAreLike) {
   for (const char* findings : {"chexpert", "nih-chestxray64"}) {
     EXPECT_TRUE(plan_of("min_clients = 2", fmt::format("dataset = '{}'\n", findings)).multi_label) << findings;
   }
+}
+
+TEST(FederationPlan, TellsOfNoDefaultThatAServerNeverUses) {
+  FederationPlan plan = read_federation_plan(parse_settings(
+      "[scenario]\nclients = 3\nrounds = 4\n[[algorithm]]\nname = 'feroma'\n[server]\nclasses = 2\ninput = '3'\n",
+      "test"));
+  std::set<std::string> told;
+  for (const AdaptedDefault& one : plan.experiment.all_adapted()) {
+    told.insert(one.key);
+  }
+  EXPECT_EQ(told,
+            (std::set<std::string>{"algorithm.0.profile.dimensions", "algorithm.0.warmup_rounds", "training.model"}));
 }
 
 TEST(FederationPlan, RefusesShapesThatAreNone) {
