@@ -296,7 +296,7 @@ class Examination {
     if (!found(path)) {
       return;
     }
-    const std::optional<ClientList> list = attempt(read_client_list, path);
+    const std::optional<ClientList> list = attempt(read_valid_client_list, path);
     if (!list) {
       return;
     }

@@ -67,6 +67,9 @@ std::string advice_on_certificates(const fs::path& folder, std::string_view find
   if (holds(finding, ": is not valid before ")) {
     return "set this machine's clock, or wait";
   }
+  if (is_about(client_list_file(folder)) && holds(finding, "carry it over again")) {
+    return "carry clients.list over again";
+  }
   if (is_about(client_list_file(folder))) {
     return "certify clients with `feroma cert client NAME` where the authority is, and carry clients.list over";
   }
@@ -244,8 +247,12 @@ class Check {
     if (!fs::exists(path, unknown)) {
       return;  // was said before
     }
+    const ClientList list = read_client_list(path);
+    if (list.entries().empty()) {
+      return;  // so was that
+    }
     std::uint64_t allowed = 0;
-    for (const ClientEntry& entry : read_client_list(path).entries()) {
+    for (const ClientEntry& entry : list.entries()) {
       const bool fits = to_index(entry.id) < clients();
       allowed += !entry.revoked && fits ? 1 : 0;
       if (!entry.revoked && !fits) {

@@ -128,6 +128,10 @@ TEST_F(Certificates, NeedAListThatNamesSomebody) {
   revoke_client(path(), "alice");
   revoke_client(path(), "bob");
   EXPECT_EQ(problem(), "clients.list: names no client that may take part");
+  write(file("clients.list"), "");
+  EXPECT_EQ(problem(),
+            "clients.list: names no client, so it was emptied or cut; carry it over again from where certificates are "
+            "made");
   write(file("clients.list"), "nonsense\n");
   EXPECT_TRUE(holds(problem(), "clients.list:1: a line must be"));
 }
