@@ -80,12 +80,14 @@ void require_not_behind(const fs::path& folder, const ReleaseCounts& ledger, con
       commands += "\n  " + vouch_command(folder, job, has, count);
     }
   }
+  constexpr std::string_view kOfAnotherFederation =
+      "; where these data took part in another federation before, a new ledger is expected to know nothing of it, and "
+      "--rho 0 in place of the cost gives this one a second budget, beside the first";
   require(missing.empty(), ErrorCode::invalid_data,
           "{}: {}. The ledger was lost, begun anew or is an older copy, and nothing is told of these data: put the "
           "newest one back, or name it ([privacy] ledger). Where there is none, an operator answers for what is "
-          "missing; where these data took part in another federation before, a new ledger is expected to know nothing "
-          "of it, and --rho 0 in place of the cost gives this one a second budget, beside the first:{}",
-          folder.string(), missing, commands);
+          "missing{}:{}",
+          folder.string(), missing, ledger.empty() ? kOfAnotherFederation : "", commands);
 }
 
 struct WitnessFile::Held {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "feroma/data/catalog.h"
 #include "feroma/privacy/ledger.h"
@@ -87,12 +89,19 @@ TEST_F(PrivateRunSlow, TellsInItsFilesWhatWasSpent) {
   ASSERT_EQ(lines.size(), 2U) << "once more when bounds moved";
   EXPECT_NEAR(spent_by(lines, {}).epsilon, epsilon, 1e-9);
   std::ifstream metrics(folder.path() / "run" / "metrics.csv");
-  std::string line;
+  std::string header;
+  std::getline(metrics, header);
   std::string last;
-  while (std::getline(metrics, line)) {
+  for (std::string line; std::getline(metrics, line);) {
     last = line;
   }
-  EXPECT_NEAR(std::stod(last.substr(last.rfind(',') + 1)), epsilon, 1e-9);
+  std::istringstream names(header);
+  std::istringstream values(last);
+  std::map<std::string, std::string> row;
+  for (std::string name; std::getline(names, name, ',');) {
+    std::getline(values, row[name], ',');
+  }
+  EXPECT_NEAR(std::stod(row.at("epsilon")), epsilon, 1e-9);
 }
 
 /// A short run that is stopped and resumed.
