@@ -19,7 +19,6 @@ namespace {
 constexpr int kMissedBeats = 6;
 /// How long a client that is to stop waits for its goodbye to go out and be answered.
 constexpr auto kFarewell = std::chrono::seconds(1);
-/// How often a client looks whether it is to stop.
 
 Clock::duration seconds_of(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
