@@ -66,7 +66,8 @@ Json scale_of(const Assigned& assigned) {
 void read_scale_(Assigned& assigned, int version, const Json& json, const std::string& file) {
   if (version < kScaledVersion) {
     log::warning(
-        "{}: is of an earlier version and does not say whether the model's inputs are scaled; where it was trained with "
+        "{}: is of an earlier version and does not say whether the model's inputs are scaled; where it was trained "
+        "with "
         "training.standardise, train and assign again",
         file);
     return;
