@@ -54,7 +54,7 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     const testing::TestInfo& info = *testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(testing::TempDir()) /
+    path_ = std::filesystem::temp_directory_path() /
             (std::string("feroma-") + info.test_suite_name() + "-" + info.name() + "-" + std::to_string(::getpid()));
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
