@@ -76,7 +76,7 @@ SampleRows pick_rows(const SampleRows& rows, const std::vector<std::uint32_t>& p
 
 SampleShape seen_shape(SampleShape stored, const ScenarioOptions& options) {
   if (changes_pictures(options.shift)) {
-    require(can_be_turned(stored), ErrorCode::unsupported,
+    require(can_be_turned(stored), ErrorCode::invalid_config,
             "scenario.shift {} needs square pictures of 1 or 3 channels, got {}x{}x{}; take the line out, so that the "
             "shift follows the data, or write one that changes no pictures, like \"{}\"",
             name_of(options.shift), stored.channels, stored.height, stored.width, name_of(Shift::dirichlet));

@@ -117,6 +117,7 @@ class Bare : public ::testing::Test {
 
   /// Everything that --dry-run does but the timing; what is wrong, or nothing.
   std::string refusal(const std::string& config) {
+    code.reset();
     try {
       fitted = fit_to_data(read_experiment(parse_settings(config, "bare.toml")));
       const Federation& federation = *fitted.federation;
@@ -126,6 +127,7 @@ class Bare : public ::testing::Test {
       static_cast<void>(federation.test(ClientId{0}, 20));
       return "";
     } catch (const Error& error) {
+      code = error.code();
       return error.what();
     }
   }
@@ -141,6 +143,7 @@ class Bare : public ::testing::Test {
   }
 
   feroma::test::TempFolder scratch;
+  std::optional<ErrorCode> code;  ///< of the refusal
   FittedRun fitted;
 };
 
@@ -249,6 +252,7 @@ TEST_F(Bare, WhatWasWrittenStaysAndIsRefused) {
   EXPECT_EQ(refused("shift = 'covariate'"),
             "bare.toml:3: scenario.shift covariate needs square pictures of 1 or 3 channels, got 1x1x2; take the line "
             "out, so that the shift follows the data, or write one that changes no pictures, like \"dirichlet\"");
+  EXPECT_EQ(code, ErrorCode::invalid_config) << "a program ends with 2, as for any other line of a config";
   EXPECT_EQ(refused("", "[training]\nmodel = 'lenet5'\n"),
             "bare.toml:5: training.model: [model] lenet5 needs samples of at least 1x10x12, got 1x1x2");
   EXPECT_EQ(refused("", "").find("profile.dimensions"), std::string::npos);
