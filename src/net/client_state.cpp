@@ -15,7 +15,16 @@ namespace feroma::net {
 namespace {
 
 constexpr const char* kFile = "client.state";
+/// Held while a client runs; it holds a line once there was a state here, as nothing else in a folder says that.
 constexpr const char* kLock = "lock";
+constexpr std::string_view kBegun = "begun\n";
+
+void mark_as_begun(detail::PosixFile& lock) {
+  if (lock.size() == 0) {
+    lock.write_all(std::as_bytes(std::span(kBegun)));
+    lock.sync();
+  }
+}
 
 void put(ModelWriter& out, const ClientMemory& memory) {
   out.put(memory.state);
@@ -93,16 +102,17 @@ Bytes read_state(const std::filesystem::path& file) {
 }  // namespace
 
 detail::PosixFile hold_state_folder(const std::filesystem::path& folder) {
-  const bool was_used = std::filesystem::exists(folder / kLock);
   make_writable_folder(folder);
   warn_if_open_to_others(folder);
-  if (was_used && !has_checkpoint(folder / kFile)) {
-    log::warning("{}: is not there, though its folder was used before; this client begins as one that is new",
-                 (folder / kFile).string());
-  }
   detail::PosixFile lock(folder / kLock, O_RDWR | O_CREAT);
   require(lock.try_lock(), ErrorCode::invalid_config, "{}: another client is running with this state folder",
           folder.string());
+  if (has_checkpoint(folder / kFile)) {
+    mark_as_begun(lock);  // earlier versions did not
+  } else if (lock.size() > 0) {
+    log::warning("{}: is not there, though there was one before; this client begins as one that is new",
+                 (folder / kFile).string());
+  }
   return lock;
 }
 
@@ -125,6 +135,8 @@ ClientState::ClientState(const std::filesystem::path& folder, std::shared_ptr<co
   make_writable_folder(folder);
   if (!has_checkpoint(file_)) {
     write();
+    detail::PosixFile lock(folder / kLock, O_RDWR | O_CREAT);
+    mark_as_begun(lock);
     return;
   }
   const Bytes bytes = read_state(file_);

@@ -162,6 +162,26 @@ TEST_F(ClientStateTest, AStateThatIsGoneIsMissed) {
   EXPECT_EQ(lines.with("client.state: is not there").size(), 1U);
 }
 
+// A server that refuses a client lets it begin no state.
+TEST_F(ClientStateTest, AClientThatWasNeverLetInHasLostNothing) {
+  Lines lines;
+  for (int start = 0; start < 3; ++start) {
+    const detail::PosixFile held = hold_state_folder(folder / "client");
+  }
+  EXPECT_TRUE(lines.with("client.state").empty());
+}
+
+// Earlier versions left the file of the lock empty.
+TEST_F(ClientStateTest, AStateOfAnEarlierVersionIsMissedToo) {
+  Lines lines;
+  { const ClientState state = open(); }
+  write_file_atomically(folder / "client" / "lock", std::string_view());
+  { const detail::PosixFile held = hold_state_folder(folder / "client"); }
+  std::filesystem::remove(folder / "client" / "client.state");
+  { const detail::PosixFile held = hold_state_folder(folder / "client"); }
+  EXPECT_EQ(lines.with("client.state: is not there, though there was one before").size(), 1U);
+}
+
 TEST_F(ClientStateTest, AFolderThatOthersMayReadIsNamed) {
   Lines lines;
   std::filesystem::create_directory(folder / "client");
