@@ -114,6 +114,14 @@ v1::Samples samples_of(const FederationPlan& plan) {
   return samples;
 }
 
+/// The journal of a plan's federation, which is begun where there is none: not with a plan that nobody could play.
+RoundLog log_of(const FederationPlan& plan) {
+  const std::size_t algorithms = plan.experiment.algorithms.size();
+  require(algorithms == 1, ErrorCode::invalid_config, "a federation runs one algorithm, the config has {}", algorithms);
+  static_cast<void>(plan.experiment.model(plan.input, plan.classes));
+  return RoundLog(plan.state, [&] { return JobRecord{hex(make_nonce()), to_toml(plan.experiment.resolved())}; });
+}
+
 }  // namespace
 
 /// What people read: metrics, events, mixing. They go as far as the last finished round.
@@ -124,18 +132,12 @@ struct Coordinator::Files {
 };
 
 Coordinator::Coordinator(const FederationPlan& plan, const Stop& stop)
-    : plan_(plan),
-      stop_(stop),
-      model_(plan.experiment.model(plan.input, plan.classes)),
-      rng_(static_cast<std::uint64_t>(plan.experiment.scenario.seed)),
-      initial_(share(initialise(model_, rng_.derive("init")))),
-      log_(plan.state,
-           [&] {
-             return JobRecord{hex(make_nonce()), to_toml(plan.experiment.resolved())};
-           }),
-      experiment_(as_begun(plan.experiment, parse_settings(log_.job().config, "the federation's config"))) {
-  require(experiment_.algorithms.size() == 1, ErrorCode::invalid_config,
-          "a federation runs one algorithm, the config has {}", experiment_.algorithms.size());
+    : stop_(stop),
+      log_(log_of(plan)),
+      plan_(as_begun(plan, log_.job().config)),
+      model_(plan_.experiment.model(plan.input, plan.classes)),
+      rng_(static_cast<std::uint64_t>(plan_.experiment.scenario.seed)),
+      initial_(share(initialise(model_, rng_.derive("init")))) {
   warn_if_open_to_others(plan.state);
   for (const std::string& remark : log_.remarks()) {
     log::warning("{}", remark);
@@ -143,7 +145,7 @@ Coordinator::Coordinator(const FederationPlan& plan, const Stop& stop)
   const std::string changes = changes_since(log_.job().config, plan);
   require(changes.empty(), ErrorCode::invalid_config,
           "{}: holds a federation with another config ({}); choose another folder", plan.state.string(), changes);
-  const InputScales scales = scales_in(log_, plan);
+  const InputScales scales = scales_in(log_, plan_);
   finished_ = log_.committed();
   const bool resuming = log_.committed() > 0;
   files_ = std::make_unique<Files>(
@@ -152,18 +154,18 @@ Coordinator::Coordinator(const FederationPlan& plan, const Stop& stop)
   planned_ = final_round();
   if (resuming) {
     files_->writer.truncate_to(files_->sizes);
-    files_->writer.run_resumed(experiment_.algorithms.front().label, log_.committed());
+    files_->writer.run_resumed(plan_.experiment.algorithms.front().label, log_.committed());
   } else {
-    files_->writer.run_started(experiment_.resolved());
+    files_->writer.run_started(plan_.experiment.resolved());
     static_cast<void>(files_->writer.flush_and_sizes());  // whoever watches sees what is waited for
   }
   hub_ = std::make_unique<Hub>(
-      Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !experiment_.privacy.guarded(),
-               static_cast<std::uint32_t>(experiment_.scenario.clients), samples_of(plan),
+      Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !plan_.experiment.privacy.guarded(),
+               static_cast<std::uint32_t>(plan_.experiment.scenario.clients), samples_of(plan),
                [this] { return committed(); },
-               algorithm_->most_models(static_cast<std::uint64_t>(experiment_.scenario.clients)).answer,
+               algorithm_->most_models(static_cast<std::uint64_t>(plan_.experiment.scenario.clients)).answer,
                [this](const std::string& releaser, const ReleaseCount& count) { keep_count(releaser, count); }},
-      plan.server, Hub::Past{log_.committed(), counted_, released()}, stop, plan.drain);
+      plan_.server, Hub::Past{log_.committed(), counted_, released()}, stop, plan_.drain);
   hub_->scale_inputs(scales);
 }
 
@@ -277,11 +279,11 @@ std::string damage_of_results(const FederationPlan& plan) {
 }
 
 std::unique_ptr<Algorithm> Coordinator::fresh_algorithm() const {
-  return first_algorithm(experiment_, plan_.multi_label, model_, initial_, rng_);
+  return first_algorithm(plan_.experiment, plan_.multi_label, model_, initial_, rng_);
 }
 
 Round Coordinator::final_round() const {
-  return algorithm_->ends() ? log_.committed() : experiment_.scenario.rounds + algorithm_->extra_rounds();
+  return algorithm_->ends() ? log_.committed() : plan_.experiment.scenario.rounds + algorithm_->extra_rounds();
 }
 
 void Coordinator::restore() {
@@ -313,7 +315,7 @@ std::shared_ptr<const Algorithm> Coordinator::committed() {
 }
 
 std::vector<ClientId> Coordinator::gather() {
-  const double participation = experiment_.scenario.participation;
+  const double participation = plan_.experiment.scenario.participation;
   // Somebody who was drawn and never answers must not hold the round up for ever: others are drawn.
   const bool draws_again = repetitions_ > 0 && participation < 1;
   if (log_.started() && !draws_again) {
@@ -356,7 +358,7 @@ bool Coordinator::fix_scales() {
 
 bool Coordinator::play_round() {
   const auto start = Clock::now();
-  const std::string& label = experiment_.algorithms.front().label;
+  const std::string& label = plan_.experiment.algorithms.front().label;
   const Round round = log_.committed() + 1;
   {
     const std::lock_guard lock(telling_);
@@ -433,7 +435,7 @@ void Coordinator::tell(RoundRecord record) {
     const std::lock_guard lock(telling_);
     // Under a budget no client should tell it; one that does is not quoted.
     const auto if_told = [&](double value) {
-      return std::isfinite(value) && !experiment_.privacy.guarded() ? std::optional(value) : std::nullopt;
+      return std::isfinite(value) && !plan_.experiment.privacy.guarded() ? std::optional(value) : std::nullopt;
     };
     last_round_ = LastRound{record.seconds, if_told(record.accuracy_before), if_told(record.accuracy_after),
                             record.clients.size(), record.dropped.size()};
@@ -467,8 +469,8 @@ void Coordinator::finish() {
   if (!std::filesystem::exists(results)) {
     const std::filesystem::path unfinished = plan_.state / "results.unfinished";
     std::filesystem::remove_all(unfinished);
-    store_models(unfinished, *algorithm_, experiment_.algorithms.front().label, log_.committed(), files_->last,
-                 {experiment_, model_, plan_.multi_label, scales_in(log_, plan_)});
+    store_models(unfinished, *algorithm_, plan_.experiment.algorithms.front().label, log_.committed(), files_->last,
+                 {plan_.experiment, model_, plan_.multi_label, scales_in(log_, plan_)});
     detail::sync_folder(unfinished);
     detail::rename_file(unfinished, results);
     detail::sync_folder(plan_.state);

@@ -37,6 +37,8 @@ class Coordinator {
 
   [[nodiscard]] Hub& hub() { return *hub_; }
   [[nodiscard]] const std::string& job() const { return log_.job().id; }
+  /// What is played: the plan, for going on with what the federation was begun with.
+  [[nodiscard]] const FederationPlan& plan() const { return plan_; }
   /// The algorithm after the last finished round, to serve others with; null before the first. From any thread.
   [[nodiscard]] std::shared_ptr<const Algorithm> committed();
   /// Rounds, clients and traffic just now; from any thread.
@@ -68,13 +70,12 @@ class Coordinator {
   void tell(RoundRecord record);
   void finish();
 
-  const FederationPlan& plan_;
   const Stop& stop_;
+  RoundLog log_;
+  const FederationPlan plan_;  ///< as the federation was begun
   ModelSpec model_;
   Rng rng_;
   ParametersPtr initial_;
-  RoundLog log_;
-  const Experiment experiment_;  ///< the plan's, as the federation was begun
   std::unique_ptr<Algorithm> algorithm_;
   std::mutex committing_;                       ///< held while the log is written or read
   std::shared_ptr<const Algorithm> committed_;  ///< made when it is first asked for; empty after each round

@@ -97,6 +97,11 @@ void check_model(const FederationPlan& plan, const ListenOptions& listen) {
           "inputs are scaled");
 }
 
+FederationPlan as_begun(FederationPlan plan, const std::string& begun_with) {
+  plan.experiment = as_begun(plan.experiment, parse_settings(begun_with, "the federation's config"));
+  return plan;
+}
+
 std::string changes_since(const std::string& begun_with, const FederationPlan& plan) {
   const Settings begun = parse_settings(begun_with, "the federation's config");
   return changes_of_bits(begun, as_begun(plan.experiment, begun).resolved());

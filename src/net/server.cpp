@@ -16,7 +16,9 @@ class FederationServer::Parts {
       : coordinator(plan, stop),
         grpc(coordinator.hub(), listen.address, listen.certificates,
              net::DoorLimits::of(plan.server, plan.experiment.scenario.clients)),
-        flower(listen.flower ? std::make_unique<net::FlowerServer>(coordinator.hub(), plan, *listen.flower) : nullptr),
+        flower(listen.flower
+                   ? std::make_unique<net::FlowerServer>(coordinator.hub(), coordinator.plan(), *listen.flower)
+                   : nullptr),
         http(listen.http_address.empty()
                  ? nullptr
                  : std::make_unique<net::HttpPage>(listen.http_address, [this] { return status(); })),

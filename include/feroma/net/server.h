@@ -32,6 +32,8 @@ struct FederationPlan {
 /// and a [server] table. [membership] and [attack] are refused. The caller adds where the state is kept.
 [[nodiscard]] FederationPlan read_federation_plan(const Settings& settings);
 
+/// The plan, for going on with a federation that was begun with this config, perhaps by an earlier version.
+[[nodiscard]] FederationPlan as_begun(FederationPlan plan, const std::string& begun_with);
 /// Why a federation that was begun with this config may not go on under the plan, perhaps on another machine; empty
 /// where it may.
 [[nodiscard]] std::string changes_since(const std::string& begun_with, const FederationPlan& plan);
