@@ -263,11 +263,14 @@ class Examination {
     if (found(files.certificate)) {
       authority_ = certificate(files.certificate);
     }
+    // What others are measured by must be right itself, or all of them would be called wrong.
     if (authority_ != nullptr && !net::info_of(*authority_).is_authority) {
       problems_.add("{}: is not the certificate of an authority", files.certificate.string());
+      authority_ = nullptr;
     }
     if (authority_ != nullptr && !net::keeps_own_signature(*authority_)) {
       problems_.add("{}", damaged_authority(files.certificate));
+      authority_ = nullptr;
     }
     if (is_there(files.key)) {  // it should not be on the server's machine, but may
       examine_key(files, authority_.get());

@@ -52,6 +52,29 @@ bool holds(std::string_view text, std::string_view part) { return text.find(part
 constexpr const char* kNewServerCertificate =
     "make it with `feroma cert server NAME` where the authority is, and carry server.pem and server.key over";
 
+/// What the system says where somebody else may do it.
+bool is_forbidden(std::string_view text) {
+  return holds(text, std::strerror(EACCES)) || holds(text, std::strerror(EPERM));
+}
+
+/// The list itself is not right, or names too few.
+std::string advice_on_list(std::string_view finding) {
+  return holds(finding, ": is missing") || holds(finding, "names no client that may take part")
+             ? "certify clients with `feroma cert client NAME` where the authority is, and carry clients.list over"
+             : "carry clients.list over again";
+}
+
+/// A certificate that is as it was made has to be made anew; what became of it on the way here has not.
+std::string advice_on_server(std::string_view finding) {
+  const bool is_spoilt =
+      holds(finding, ": is damaged") || holds(finding, ": must be a ") || holds(finding, ": does not belong to ");
+  return is_spoilt ? fmt::format(
+                         "carry server.pem and server.key over again; if they are no better where the "
+                         "authority is, {}",
+                         kNewServerCertificate)
+                   : kNewServerCertificate;
+}
+
 /// What to do about a finding of `check_certificates`; clients' own files and the authority's key need not be there.
 std::string advice_on_certificates(const fs::path& folder, std::string_view finding) {
   const auto is_about = [&](const fs::path& path) { return finding.starts_with(path.string() + ":"); };
@@ -61,35 +84,52 @@ std::string advice_on_certificates(const fs::path& folder, std::string_view find
   }
   const bool is_needed = is_about(client_list_file(folder)) || is_about(server_files(folder).certificate) ||
                          is_about(server_files(folder).key) || is_about(authority_files(folder).certificate);
-  if (is_needed && holds(finding, ": cannot ")) {
+  if (is_needed && is_forbidden(finding)) {
     return "let the user that the server runs as read it (chown, chmod 600)";
   }
   if (holds(finding, ": is not valid before ")) {
     return "set this machine's clock, or wait";
   }
-  if (is_about(client_list_file(folder)) && holds(finding, "carry it over again")) {
-    return "carry clients.list over again";
-  }
-  if (is_about(client_list_file(folder))) {
-    return "certify clients with `feroma cert client NAME` where the authority is, and carry clients.list over";
+  if (finding.starts_with(client_list_file(folder).string() + ":")) {  // or a line of it
+    return advice_on_list(finding);
   }
   if (is_about(server_files(folder).certificate) || is_about(server_files(folder).key)) {
-    return kNewServerCertificate;
+    return advice_on_server(finding);
   }
   if (is_about(authority_files(folder).certificate)) {
     return ends ? "make a new authority with `feroma cert authority --folder NEW`, and every certificate anew"
                 : "carry ca.pem over from where `feroma cert authority` made it";
   }
-  return ends ? "certify that client under another name with `feroma cert client NAME`, and revoke this one"
+  return ends ? "give that client a new certificate with `feroma cert renew NAME` where the authority is, and carry "
+                "clients.list over"
               : "take the file away, the server does without it, or carry the right one over";
+}
+
+/// The config asks for what there is not, or names a file that cannot be used.
+std::string advice_on_algorithm(const Error& error) {
+  return is_forbidden(error.what()) ? "let the user that the server runs as read it, or change the config"
+                                    : "change the config";
 }
 
 /// A folder or a file in it that cannot be used, or one that holds what it should not.
 std::string advice_on_state(const Error& error) {
-  return error.code() == ErrorCode::io
-             ? "let the user that the server runs as read and write there (chown), or name another one with --state"
-             : "see \"Going back\" in docs/operations-reference.md, or name another folder with --state";
+  if (is_forbidden(error.what())) {
+    return "let the user that the server runs as read and write there (chown), or name another one with --state";
+  }
+  switch (error.code()) {
+    case ErrorCode::invalid_data:
+      return "see \"Going back\" in docs/operations-reference.md, or name another folder with --state";
+    case ErrorCode::io: return "look at the disk that it is on, or name another folder with --state";
+    case ErrorCode::invalid_config:
+    case ErrorCode::unsupported:
+    case ErrorCode::interrupted:
+    case ErrorCode::internal: break;
+  }
+  return "change the config, or name another folder with --state";
 }
+
+/// Models that were trained on scaled inputs are of no use without the scale, and no copy of the folder has it.
+constexpr const char* kBeginAnew = "begin a new federation in another folder: name it with --state";
 
 std::string advice_on_address(const Error& error) {
   if (error.code() == ErrorCode::invalid_config) {
@@ -135,21 +175,21 @@ class Check {
       : plan_(plan), listen_(listen), dashboard_address_(dashboard_address) {}
 
   std::vector<CheckLine> run() {
-    attempt("algorithm", "change the config", [this] { check_algorithm(); });
+    attempt("algorithm", advice_on_algorithm, [this] { check_algorithm(); });
     ok("samples", "clients' must be {}x{}x{}, of {} classes{}", plan_.input.channels, plan_.input.height,
        plan_.input.width, plan_.classes, plan_.multi_label ? ", with several labels each" : "");
     if (listen_.certificates.empty()) {
       check_plain_text();
     } else {
       check_folder_of_certificates();
-      attempt("clients", "see `feroma cert list`", [this] { check_clients(); });
+      check_clients();
     }
     if (listen_.flower) {
       attempt("flower", "do without --flower-address, or change what the line names", [this] { check_flower(); });
     }
     attempt("state", advice_on_state, [this] { check_state(); });
     if (model_bytes_ > 0) {
-      attempt("disk", "name another folder with --state", [this] { check_disk(); });
+      attempt("disk", "make room there, or name another folder with --state", [this] { check_disk(); });
     }
     check_ports();
     check_descriptors();
@@ -167,20 +207,23 @@ class Check {
     add(CheckVerdict::ok, std::move(subject), "", text, std::forward<Args>(args)...);
   }
 
-  /// Whatever ends `look` with an error is a problem of this subject; what to do may depend on which one.
+  /// Whatever ends `look` with an error is a problem of this subject; what to do may depend on which one. Whether there
+  /// was none.
   template <class Look>
-  void attempt(const std::string& subject, const std::function<std::string(const Error&)>& advice, Look look) {
+  bool attempt(const std::string& subject, const std::function<std::string(const Error&)>& advice, Look look) {
     try {
       look();
+      return true;
     } catch (const Error& error) {
       add(CheckVerdict::problem, subject, advice(error), "{}", error.what());
     } catch (const std::exception& error) {  // the operating system's
       add(CheckVerdict::problem, subject, advice(Error(ErrorCode::io, error.what())), "{}", error.what());
     }
+    return false;
   }
   template <class Look>
-  void attempt(const std::string& subject, const char* advice, Look look) {
-    attempt(
+  bool attempt(const std::string& subject, const char* advice, Look look) {
+    return attempt(
         subject, [advice](const Error&) { return std::string(advice); }, look);
   }
 
@@ -234,21 +277,21 @@ class Check {
 
   void check_names() {
     const fs::path path = server_files(listen_.certificates).certificate;
-    std::error_code unknown;
-    if (fs::exists(path, unknown)) {
-      require(!describe_certificate(path).names.empty(), ErrorCode::invalid_data,
-              "{}: names no host, so every client will refuse it", path.string());
+    CertificateInfo own;
+    try {
+      own = describe_certificate(path);
+    } catch (const Error&) {
+      return;  // was said before
     }
+    require(!own.names.empty(), ErrorCode::invalid_data, "{}: names no host, so every client will refuse it",
+            path.string());
   }
 
   void check_clients() {
-    const fs::path path = client_list_file(listen_.certificates);
-    std::error_code unknown;
-    if (!fs::exists(path, unknown)) {
-      return;  // was said before
-    }
-    const ClientList list = read_client_list(path);
-    if (list.entries().empty()) {
+    ClientList list;
+    try {
+      list = read_valid_client_list(client_list_file(listen_.certificates));
+    } catch (const Error&) {
       return;  // so was that
     }
     std::uint64_t allowed = 0;
@@ -311,12 +354,15 @@ class Check {
           "{}: holds a federation with another config ({})", plan_.state.string(), changes);
       return;
     }
-    static_cast<void>(net::scales_in(log, plan_));
-    net::prove_loadable(plan_, log);
+    const FederationPlan begun = as_begun(plan_, log.job().config);
+    if (!attempt("state", kBeginAnew, [&] { static_cast<void>(net::scales_in(log, begun)); })) {
+      return;
+    }
+    net::prove_loadable(begun, log);
     for (const std::string& remark : log.remarks()) {
       add(CheckVerdict::warning, "state", "nothing, the server sets it right when it starts", "{}", remark);
     }
-    if (const std::string damage = net::damage_of_results(plan_); !damage.empty()) {
+    if (const std::string damage = net::damage_of_results(begun); !damage.empty()) {
       add(CheckVerdict::warning, "state", "nothing, the server moves results/ aside and writes them anew", "{}",
           damage);
     }

@@ -97,5 +97,48 @@ TEST_F(ServerCheck, ClientsOfFlowerNeedNotBeOnTheList) {
   EXPECT_TRUE(holds(warning(check_server(plan(), listen), "clients"), "2 on the list may take part"));
 }
 
+// What to do about damage is another thing than what to do about a file that is missing, or somebody else's.
+TEST_F(ServerCheck, ACertificateThatIsDamaged) {
+  const fs::path path = certs_ / "server.pem";
+  const std::string whole = read_text(path);
+  for (const char* begins : {"-----BEGIN", "-----END"}) {
+    std::string text = whole;
+    text.erase(text.find(begins), 5);
+    write_file_atomically(path, text);
+    EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "server.pem: must be a certificate in PEM form"));
+    EXPECT_TRUE(advice(check(plan())).starts_with("carry server.pem and server.key over again;"))
+        << advice(check(plan()));
+  }
+}
+
+TEST_F(ServerCheck, AnAuthorityThatIsNone) {
+  const Bytes whole = read_file(certs_ / "ca.pem");
+  fs::remove(certs_ / "ca.key");
+  fs::copy_file(certs_ / "clients/site-0.pem", certs_ / "ca.pem", fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "ca.pem: is not the certificate of an authority"))
+      << "and of the others nothing is known";
+  EXPECT_TRUE(holds(advice(check(plan())), "carry ca.pem over"));
+}
+
+TEST_F(ServerCheck, AListThatIsDamaged) {
+  const fs::path list = certs_ / "clients.list";
+  const std::string whole = read_text(list);
+  write_file_atomically(list, std::string_view(whole).substr(0, whole.size() - 9));
+  EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "clients.list"));
+  EXPECT_EQ(advice(check(plan())), "carry clients.list over again");
+  write_file_atomically(list, std::string_view("0 site-0\n"));
+  EXPECT_TRUE(holds(problem(check(plan()), "certificates"), "clients.list:1: a line must be ID NAME FINGERPRINT"));
+  EXPECT_EQ(advice(check(plan())), "carry clients.list over again");
+}
+
+TEST_F(ServerCheck, AClientWhoseCertificateHasExpired) {
+  redate(certs_ / "clients/site-1.pem", -60);
+  const std::vector<CheckLine> lines = check(plan());
+  const auto expired = std::find_if(lines.begin(), lines.end(),
+                                    [](const CheckLine& line) { return holds(line.text, "site-1.pem: expired on"); });
+  ASSERT_NE(expired, lines.end()) << check_table(lines);
+  EXPECT_TRUE(holds(expired->advice, "`feroma cert renew NAME`")) << expired->advice;
+}
+
 }  // namespace
 }  // namespace feroma::net::test

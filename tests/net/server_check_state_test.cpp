@@ -59,6 +59,7 @@ TEST_F(ServerCheck, AFederationOfScaledModelsThatKeptNoScale) {
     log.commit(1, [](ModelWriter&) {});
   }
   EXPECT_TRUE(holds(problem(check(scaled), "state"), "journal: has no scale of the inputs"));
+  EXPECT_TRUE(holds(advice(check(scaled)), "begin a new federation")) << "no copy of the folder has one";
 }
 
 TEST_F(ServerCheck, AFederationThatIsFinished) {

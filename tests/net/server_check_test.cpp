@@ -94,7 +94,8 @@ TEST_F(ServerCheck, TooLittleDisk) {
   what.experiment.scenario.clients = 2'000'000'000;
   const std::vector<CheckLine> lines = check(what);
   EXPECT_TRUE(has_problem(lines));
-  EXPECT_TRUE(holds(check_table(lines), "MB may be needed\n                       -> name another folder"));
+  EXPECT_TRUE(
+      holds(check_table(lines), "MB may be needed\n                       -> make room there, or name another folder"));
 }
 
 TEST_F(ServerCheck, APortThatIsTaken) {
