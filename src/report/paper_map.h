@@ -26,7 +26,7 @@ struct ShiftName {
 inline constexpr double kSameScale = 20;
 /// The rule by which samples are repeated; of rule "none" they are not.
 inline constexpr const char* kScaleRule = "scenario.scale_rule";
-/// Whether inputs are standardised, which depends on the dataset.
+/// Whether inputs are standardised.
 inline constexpr const char* kStandardise = "training.standardise";
 
 /// A rule for one key of a run's config, "scenario.drifts", or of an algorithm's keys, "mapping.metric".

@@ -76,7 +76,7 @@ TEST(PaperMap, DistributionsMembersAndInputsAreThePapers) {
   EXPECT_EQ(condition(cell.run, "membership.events"), "");
   EXPECT_EQ(condition(cell.run, "training.standardise"), "false");
   const PaperCell coloured = detail::cells_of(figure("main_appe_cifar10_px", "FedAvg", "high", "5/20"))[0];
-  EXPECT_EQ(condition(coloured.run, "training.standardise"), "true");
+  EXPECT_EQ(condition(coloured.run, "training.standardise"), "false");
   const PaperCell aside = detail::cells_aside(figure("dft_px", "Feroma", "low", "5/20", "E.C."))[0];
   EXPECT_EQ(condition(aside.run, "training.standardise"), "no condition") << "other data may need other inputs";
 }
