@@ -44,23 +44,23 @@ EncodedSamples latent_samples(const FeromaOptions& options, const Parameters& en
 
 }  // namespace
 
-Message to_message(const Extractor& extractor) {
+Message to_message(const Extractor& extractor, const std::string& prefix) {
   Message message;
   if (extractor.encoder) {
-    message.values["encoder"] = extractor.encoder;
+    message.values[prefix + "encoder"] = extractor.encoder;
   }
-  message.values["projector.components"] = extractor.projector.components;
-  message.values["projector.centre"] = extractor.projector.centre;
+  message.values[prefix + "projector.components"] = extractor.projector.components;
+  message.values[prefix + "projector.centre"] = extractor.projector.centre;
   return message;
 }
 
-Extractor extractor_from(const Message& message, int width) {
+Extractor extractor_from(const Message& message, int width, const std::string& prefix) {
   Extractor extractor;
-  if (message.has("encoder")) {
-    extractor.encoder = message.model("encoder");
+  if (message.has(prefix + "encoder")) {
+    extractor.encoder = message.model(prefix + "encoder");
   }
-  extractor.projector.components = message.floats("projector.components");
-  extractor.projector.centre = message.floats("projector.centre");
+  extractor.projector.components = message.floats(prefix + "projector.components");
+  extractor.projector.centre = message.floats(prefix + "projector.centre");
   const auto columns = static_cast<std::size_t>(width);
   require(!extractor.projector.components.empty() && extractor.projector.components.size() % columns == 0 &&
               extractor.projector.centre.size() == columns,
@@ -82,8 +82,12 @@ int widest_profile(const FeromaOptions& options, const ModelSpec& model) {
 
 ProfileShape profile_shape(const FeromaOptions& options, const ModelSpec& model) {
   const int projected = options.dimensions == 0 ? model.classes : options.dimensions;
-  return {options.full_marginal ? encoder_width(options, model) : projected, projected, model.classes,
-          options.uses_priors(), options.full_marginal && options.encoder != "input_moments"};
+  return {options.full_marginal ? encoder_width(options, model) : projected,
+          projected,
+          model.classes,
+          options.uses_priors(),
+          options.full_marginal && options.encoder != "input_moments",
+          options.spread == SpreadKind::variance};
 }
 
 void scale_to_unit_length(Rows& rows) {
@@ -129,7 +133,7 @@ View profile_view(const FeromaOptions& options, const View& train, const View& h
 Profile extract_profile(const FeromaOptions& options, const Extractor& extractor, const EncodedSamples& samples,
                         int classes, Subsampling subsampling, Rng rng) {
   const Rows projected = project(extractor.projector, samples.rows);
-  const ProfileRule rule{subsampling, options.replicates, options.missing_class};
+  const ProfileRule rule{subsampling, options.replicates, options.missing_class, options.least_samples, options.spread};
   return make_profile(options.full_marginal ? samples.rows : projected, projected, {samples.labels, samples.targets},
                       classes, rule, std::move(rng));
 }

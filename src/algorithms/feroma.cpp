@@ -58,7 +58,7 @@ class Feroma final : public Algorithm {
 
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
     switch (step(round, phase)) {
-      case Step::bounds: return bounds_request();
+      case Step::bounds: return bounds_request(client);
       case Step::profile: return profile_request(client);
       case Step::train: return {{{"model", assigned(client).model()}}};
     }
@@ -86,7 +86,9 @@ class Feroma final : public Algorithm {
         private_ ? PrivateProfiles::check_norms(answer)
                  : check_bounds_answer(answer, encoder_width(plan_.options, plan_.model));
         break;
-      case Step::profile: private_ ? private_->check_profile(answer) : check_profile_answer(answer, plan_.shape); break;
+      case Step::profile:
+        private_ ? private_->check_profile(answer) : check_profile_answer(answer, plan_.shape, next_.has_value());
+        break;
       case Step::train: check_training_answer(answer, *state_.global, extras(warming(round))); break;
     }
     answer.expect_nothing_else();
@@ -104,13 +106,24 @@ class Feroma final : public Algorithm {
 
   void uplink(Round round, int phase, std::map<ClientId, Message>& answers, StageSeconds& seconds) override {
     switch (step(round, phase)) {
-      case Step::bounds: private_ ? private_->take_norms(answers) : make_projector(answers); return;
-      case Step::profile: map_profiles(round, answers, seconds); return;
-      case Step::train: collect_models(round, answers, seconds); return;
+      case Step::bounds: take_bounds(answers); return;
+      case Step::profile:
+        map_profiles(round, answers, seconds);
+        told_encoder_.clear();
+        return;
+      case Step::train:
+        if (next_) {
+          change_encoder();
+        }
+        collect_models(round, answers, seconds);
+        return;
     }
   }
 
-  void forget(ClientId client) override { state_.equipped.erase(client); }
+  void forget(ClientId client) override {
+    state_.equipped.erase(client);
+    told_encoder_.erase(client);
+  }
 
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
     return serve_test_client(plan_, state_, guarded(), policy, context);
@@ -142,11 +155,19 @@ class Feroma final : public Algorithm {
     if (private_) {
       private_->save(out.out());
     }
+    if (plan_.options.encoder_refresh > 0) {
+      out.put(next_ ? next_->encoder : nullptr);
+    }
   }
   void load(ModelReader& in) override {
     state_ = load_feroma_state(plan_.shape, encoder_width(plan_.options, plan_.model), in);
     if (private_) {
       private_->load(in.in());
+    }
+    if (plan_.options.encoder_refresh > 0) {
+      if (ParametersPtr encoder = in.get_model()) {
+        next_ = {std::move(encoder), state_.extractor.projector};
+      }
     }
   }
 
@@ -155,7 +176,7 @@ class Feroma final : public Algorithm {
   [[nodiscard]] bool warming(Round round) const { return !state_.warmup_end || round <= *state_.warmup_end; }
   [[nodiscard]] bool has_bounds(Round round) const {
     const bool asked = plan_.options.projection == Projection::pca_box || (private_ && private_->asks_for_norms());
-    return asked && state_.warmup_end && round == *state_.warmup_end + 1;
+    return asked && state_.warmup_end && (round == *state_.warmup_end + 1 || next_);
   }
   [[nodiscard]] Step step(Round round, int phase) const {
     if (warming(round)) {
@@ -168,6 +189,11 @@ class Feroma final : public Algorithm {
     return private_ ? FeromaExtras{.count = false} : wanted_extras(plan_.options, warming);
   }
   void end_warmup(Round round);
+  /// Whether profiles of this round are the last ones by the present encoder.
+  [[nodiscard]] bool refreshes(Round round) const {
+    const int every = plan_.options.encoder_refresh;
+    return every > 0 && round > *state_.warmup_end + 1 && (round - *state_.warmup_end - 1) % every == 0;
+  }
   [[nodiscard]] bool warmed_up(Round round, const std::map<ClientId, Message>& answers);
   /// Of what is merged by its extremes, one client could decide for all.
   [[nodiscard]] std::map<ClientId, std::string> far_numbers(Step at, const std::map<ClientId, Message>& answers) const;
@@ -181,13 +207,17 @@ class Feroma final : public Algorithm {
 
   // ---- Server side ----
   [[nodiscard]] const PrivateProfiles* guarded() const { return private_ ? &*private_ : nullptr; }
-  [[nodiscard]] Message bounds_request() const;
+  [[nodiscard]] Message bounds_request(ClientId client) const;
   [[nodiscard]] Message profile_request(ClientId client) const;
   /// A client without budget keeps the profile that it had.
   void receive_private(Round round, ClientId client, const Message& answer);
   /// A client of which nothing is known gets the mean of all models.
   void leave_unprofiled(ClientId client);
-  void make_projector(const std::map<ClientId, Message>& answers);
+  void take_bounds(const std::map<ClientId, Message>& answers);
+  /// From now on all profiles are by the next encoder.
+  void change_encoder();
+  /// The mean of the last round's models, as the encoder of a round that changes it.
+  void prepare_refresh(Round round);
   void map_profiles(Round round, const std::map<ClientId, Message>& answers, StageSeconds& seconds);
   void collect_models(Round round, const std::map<ClientId, Message>& answers, StageSeconds& seconds);
 
@@ -197,10 +227,13 @@ class Feroma final : public Algorithm {
 
   FeromaState state_;
   std::optional<PrivateProfiles> private_;  ///< under a budget
+  /// In a round that changes the encoder; the one before still tells which models of the last round are near.
+  std::optional<Extractor> next_;
   // Only inside a round, between mapping and training.
   std::vector<Receiver> receivers_;
   std::vector<ClientId> unprofiled_;  ///< clients of which nothing is known
   std::map<ClientId, Start> assigned_;
+  std::set<ClientId> told_encoder_;  ///< they have it, but not the projector yet
   RoundTrace trace_;
 };
 
@@ -226,13 +259,13 @@ void Feroma::end_warmup(Round round) {
 std::map<ClientId, std::string> Feroma::far_numbers(Step at, const std::map<ClientId, Message>& answers) const {
   constexpr double kFarthest = 100;
   const char* what = at == Step::bounds ? "bounds" : at == Step::profile ? "profile" : "latent_max";
-  if (private_ ||
-      (at == Step::profile && (plan_.options.scaling != Scaling::min_max || !state_.scaler.blocks.empty()))) {
+  if (private_ || (at == Step::profile &&
+                   (plan_.options.scaling != Scaling::min_max || (!state_.scaler.blocks.empty() && !next_)))) {
     return {};  // bounded by themselves, or not merged by extremes
   }
   std::map<ClientId, double> sizes;
   for (const auto& [client, answer] : answers) {
-    for (const char* key : {"lower", "upper", "profile", "latent_max"}) {
+    for (const char* key : {"lower", "upper", "profile", "next_profile", "latent_max"}) {
       if (answer.has(key)) {
         for (const float value : answer.floats(key)) {
           sizes[client] = std::max(sizes[client], std::abs(static_cast<double>(value)));
@@ -264,15 +297,22 @@ double accuracy_of(const Ints& hits) {
   return hits[1] == 0 ? 0.0 : 100.0 * static_cast<double>(hits[0]) / static_cast<double>(hits[1]);
 }
 
-Message Feroma::bounds_request() const {
+Message Feroma::bounds_request(ClientId client) const {
   if (private_) {
-    return to_message(state_.extractor);
+    return state_.equipped.contains(client) ? Message{} : to_message(state_.extractor);
   }
-  return state_.extractor.encoder ? Message{{{"encoder", state_.extractor.encoder}}} : Message{};
+  const ParametersPtr& encoder = (next_ ? *next_ : state_.extractor).encoder;
+  return encoder ? Message{{{"encoder", encoder}}} : Message{};
 }
 
 Message Feroma::profile_request(ClientId client) const {
   Message request = state_.equipped.contains(client) ? Message{} : to_message(state_.extractor);
+  if (next_) {
+    request.values.merge(to_message(*next_, kNext).values);
+  }
+  if (told_encoder_.contains(client)) {
+    request.values.erase(next_ ? kNext + "encoder" : "encoder");
+  }
   if (private_) {
     request.values.merge(private_->bounds_message().values);
   }
@@ -295,15 +335,52 @@ void Feroma::leave_unprofiled(ClientId client) {
   }
 }
 
-void Feroma::make_projector(const std::map<ClientId, Message>& answers) {
+void Feroma::take_bounds(const std::map<ClientId, Message>& answers) {
+  if (private_) {
+    private_->take_norms(answers);
+    for (const auto& [client, answer] : answers) {
+      state_.equipped.insert(client);
+    }
+    return;
+  }
   std::vector<Bounds> bounds;
   for (const auto& [client, answer] : answers) {
     bounds.push_back({answer.floats("lower"), answer.floats("upper")});
+    told_encoder_.insert(client);
   }
   // With nobody left to ask, any box gives a usable map.
   const Bounds box = bounds.empty() ? cube(encoder_width(plan_.options, plan_.model), 1.0) : merge(bounds);
-  state_.extractor.projector =
+  (next_ ? *next_ : state_.extractor).projector =
       pca_projector(uniform_points(box, kPcaPoints, rng_.derive("projector")), plan_.shape.conditional);
+}
+
+void Feroma::prepare_refresh(Round round) {
+  if (!refreshes(round) || state_.parents.empty()) {
+    return;
+  }
+  std::vector<ParametersPtr> models;
+  std::vector<std::int64_t> counts;
+  for (const Parent& parent : state_.parents) {
+    models.push_back(parent.model);
+    counts.push_back(parent.num_examples);
+  }
+  const std::vector<float> shares = shares_of(believed_counts(plan_.options, std::move(counts)));
+  next_ = {share(std::move(fold_models(plan_.options.fold_rule(), models, shares, parallel_).front())),
+           state_.extractor.projector};
+}
+
+void Feroma::change_encoder() {
+  state_.extractor = *std::exchange(next_, std::nullopt);
+  state_.equipped.clear();
+  std::vector<std::vector<float>> vectors;
+  for (Receiver& receiver : receivers_) {
+    state_.equipped.insert(receiver.client);
+    receiver.profile = *std::exchange(receiver.next, std::nullopt);
+    vectors.push_back(encode(receiver.profile, plan_.shape));
+  }
+  if (plan_.options.scaling == Scaling::min_max && !vectors.empty()) {
+    state_.scaler = fit_block_scaler(vectors, plan_.shape);
+  }
 }
 
 void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answers, StageSeconds& seconds) {
@@ -329,7 +406,11 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
         continue;
       }
       vectors.push_back(answer.floats("profile"));
-      receivers_.push_back({client, decode(vectors.back(), plan_.shape, answer.integer("num_samples"))});
+      const std::int64_t samples = answer.integer("num_samples");
+      receivers_.push_back({client, decode(vectors.back(), plan_.shape, samples)});
+      if (next_) {
+        receivers_.back().next = decode(answer.floats("next_profile"), plan_.shape, samples);
+      }
     }
     if (plan_.options.scaling == Scaling::min_max && state_.scaler.blocks.empty() && !vectors.empty()) {
       state_.scaler = fit_block_scaler(vectors, plan_.shape);
@@ -339,7 +420,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
                                  rng_.derive("join", static_cast<std::uint64_t>(round)), parallel_);
       mixing = with_global_share(plan_.options, by_profile, receivers_, state_.parents);
     }
-    trace_ = trace_of(receivers_, state_.parents, plan_.shape, by_profile, mixing);
+    trace_ = trace_of(plan_.options.strategies, receivers_, state_.parents, plan_.shape, by_profile, mixing);
     trace_.moved = profile_moves(plan_.shape, receivers_, state_.parents);
   }
   const StageTimer timer(seconds, Stage::aggregate);
@@ -415,6 +496,7 @@ void Feroma::collect_models(Round round, const std::map<ClientId, Message>& answ
   }
   state_.parents.insert(state_.parents.end(), kept.begin(), kept.end());
   assigned_.clear();
+  prepare_refresh(round + 1);
 }
 
 std::vector<ServedModel> Feroma::served() const {

@@ -15,12 +15,15 @@ void check_bounds_answer(const Answer& answer, int width) {
   }
 }
 
-void check_profile_answer(const Answer& answer, const ProfileShape& shape) {
+void check_profile_answer(const Answer& answer, const ProfileShape& shape, bool both) {
   if (answer.has("unprofiled")) {
     answer.integer("unprofiled", 1, 1);  // it makes no profiles, and says so
     return;
   }
   answer.floats("profile", shape.size());
+  if (both) {
+    answer.floats("next_profile", shape.size());
+  }
   answer.integer("num_samples", 0, kMostExamples);
 }
 

@@ -19,7 +19,8 @@ struct FeromaExtras {
 inline constexpr int kWarmingTask = 4;
 
 void check_bounds_answer(const Answer& answer, int width);
-void check_profile_answer(const Answer& answer, const ProfileShape& shape);
+/// `both`: also by the next encoder.
+void check_profile_answer(const Answer& answer, const ProfileShape& shape, bool both);
 void check_training_answer(const Answer& answer, const Parameters& like, const FeromaExtras& extras);
 
 }  // namespace feroma

@@ -9,10 +9,27 @@
 namespace feroma {
 namespace {
 
+/// An encoder that came with the question for bounds, until its projector comes.
+const std::string kEarlyEncoder = "early.encoder";
+
 /// The extractor arrives once and is kept.
 void remember(ClientContext& context, const Message& received) {
+  auto& kept = context.state.values;
   for (const auto& [key, value] : received.values) {
-    context.state.values[key] = value;
+    kept[key] = value;
+  }
+  const std::string prefix = received.has(kNext + "projector.centre") ? kNext : "";
+  if (auto early = kept.extract(kEarlyEncoder); !early.empty()) {
+    kept.try_emplace(prefix + "encoder", std::move(early.mapped()));
+  }
+}
+
+/// The next extractor takes the other one's place.
+void change_extractor(Message& state) {
+  for (const char* key : {"encoder", "projector.components", "projector.centre"}) {
+    if (auto next = state.values.extract(kNext + key); !next.empty()) {
+      state.values[key] = std::move(next.mapped());
+    }
   }
 }
 
@@ -29,8 +46,8 @@ EncodedSamples projected_samples(const FeromaPlan& plan, ClientContext& context)
   return samples;
 }
 
-Profile exact_profile(const FeromaPlan& plan, ClientContext& context) {
-  const Extractor extractor = extractor_from(context.state, encoder_width(plan.options, plan.model));
+Profile exact_profile(const FeromaPlan& plan, ClientContext& context, const std::string& prefix = "") {
+  const Extractor extractor = extractor_from(context.state, encoder_width(plan.options, plan.model), prefix);
   const EncodedSamples samples =
       encode_samples(plan.options, extractor.encoder, context.trainer, samples_of(plan, context), true);
   return published_form(plan, extractor, samples,
@@ -53,7 +70,11 @@ Message send_bounds(const FeromaPlan& plan, const PrivateProfiles* guarded, Clie
     remember(context, received);
     return PrivateProfiles::tell_norms(context.disclosure, context.window, projected_samples(plan, context).rows);
   }
-  const ParametersPtr encoder = received.has("encoder") ? received.model("encoder") : nullptr;
+  ParametersPtr encoder;
+  if (received.has("encoder")) {
+    encoder = received.model("encoder");
+    context.state.values[kEarlyEncoder] = encoder;
+  }
   const Bounds bounds =
       bounds_of(encode_samples(plan.options, encoder, context.trainer, samples_of(plan, context), false).rows);
   return {{{"lower", bounds.lower}, {"upper", bounds.upper}}};
@@ -75,7 +96,13 @@ Message send_profile(const FeromaPlan& plan, const PrivateProfiles* guarded, Cli
     state.values["profile_samples"] = Ints{profile.num_samples};
     state.values["profile_window"] = Ints{context.window};
   }
-  return {{{"profile", state.floats("profile")}, {"num_samples", state.ints("profile_samples")}}};
+  Message answer{{{"profile", state.floats("profile")}, {"num_samples", state.ints("profile_samples")}}};
+  if (received.has(kNext + "projector.centre")) {
+    state.values["profile"] = encode(exact_profile(plan, context, kNext), plan.shape);
+    answer.values["next_profile"] = state.floats("profile");
+    change_extractor(state);
+  }
+  return answer;
 }
 
 Message train_model(const FeromaPlan& plan, const FeromaExtras& wanted, ClientContext& context,

@@ -29,6 +29,10 @@ FeromaOptions feroma_preset(std::string_view preset) {
   options.assign_metric = Metric::euclidean;
   options.few_label = FewLabelRule::moments;
   if (preset == "paper") {
+    options.subsample_test = true;
+    options.least_samples = 1;
+    options.counts = Counts::none;
+    options.strategies = StrategyRule::support;
     options.latent = Latent::penultimate;
     options.projection = Projection::pca_box;
     options.subsampling = Subsampling::bernoulli;
@@ -63,11 +67,15 @@ void check_applicable(const FeromaOptions& options, const FeromaOptions& preset,
           fmt::format("warmup_rounds > {}", kShortestWarmup));
   applies("profile.latent", options.latent != preset.latent, options.encoder != "input_moments",
           "a model as profile.encoder");
+  applies("profile.subsample_test", options.subsample_test != preset.subsample_test,
+          options.subsampling != Subsampling::off, "profile.subsampling");
   applies("profile.replicates", options.replicates != preset.replicates, options.subsampling != Subsampling::off,
           "profile.subsampling");
   applies("mapping.metric", options.metric != preset.metric, mixes, "a mapping.kernel that is not uniform");
   applies("mapping.join", options.join != preset.join, mixes, "a mapping.kernel that is not uniform");
   applies("mapping.threshold", options.threshold != preset.threshold, mixes, "a mapping.kernel that is not uniform");
+  applies("mapping.threshold_unit", options.threshold_unit != preset.threshold_unit, options.threshold > 0,
+          "mapping.threshold > 0");
   applies("mapping.global_share", options.global_share != preset.global_share, mixes,
           "a mapping.kernel that is not uniform");
   applies("mapping.fold_trim", options.fold_trim != preset.fold_trim,
@@ -106,12 +114,33 @@ void FeromaOptions::check(const FeromaOptions& preset, Problems& problems, const
   if (projection == Projection::pca_cube && encoder != "warmup") {
     problems.add("{}.profile.projection pca_cube needs profile.encoder \"warmup\", got \"{}\"", where, encoder);
   }
+  if (threshold_unit == ThresholdUnit::all && threshold > 1) {
+    problems.add("{}.mapping.threshold must be in 0..1 as a share of all weight, got {}", where, threshold);
+  }
+  if (encoder_refresh > 0) {
+    const auto needs = [&](bool holds, std::string_view rule) {
+      if (!holds) {
+        problems.add("{}.profile.encoder_refresh {} needs {}", where, encoder_refresh, rule);
+      }
+    };
+    needs(encoder == "warmup", "profile.encoder \"warmup\"");
+    needs(projection != Projection::pca_cube, "profile.projection orthonormal or pca_box");
+    needs(retained_models == 0, "retention.models 0: profiles of an earlier encoder cannot be compared");
+  }
   if (norm_limit > 0 && norm_limit <= 1) {
     problems.add("{}.mapping.norm_limit must be 0 or > 1, got {}", where, norm_limit);
   }
   const bool masks = missing_class == MissingClass::mask;
-  if (!masks && (metric == Metric::reliable || assign_metric == Metric::reliable)) {
-    problems.add("{}.profile.missing_class must be mask for the reliable metric, got minus_one", where);
+  const bool reliable = metric == Metric::reliable || assign_metric == Metric::reliable;
+  if (!masks && reliable) {
+    problems.add("{}.profile.missing_class must be mask for the reliable metric, got {}", where,
+                 name_of(missing_class));
+  }
+  if (reliable && least_samples != 2) {
+    problems.add("{}.profile.least_samples must be 2 for the reliable metric, got {}", where, least_samples);
+  }
+  if (reliable && spread != SpreadKind::deviation) {
+    problems.add("{}.profile.spread must be deviation for the reliable metric, got {}", where, name_of(spread));
   }
 }
 

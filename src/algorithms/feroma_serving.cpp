@@ -12,15 +12,27 @@ namespace feroma {
 namespace {
 
 /// What a client without labels tells: the label-free part of a profile.
-ProfileShape label_free(const ProfileShape& shape) { return {shape.marginal, 0, 0, false, shape.activations}; }
+ProfileShape label_free(const ProfileShape& shape) {
+  return {shape.marginal, 0, 0, false, shape.activations, shape.variances};
+}
 
 Extractor extractor_in(const FeromaPlan& plan, const Message& question) {
   return extractor_from(question, encoder_width(plan.options, plan.model));
 }
 
-Profile exact_profile(const FeromaPlan& plan, const Extractor& extractor, const EncodedSamples& samples,
-                      const Rng& rng) {
-  return extract_profile(plan.options, extractor, samples, plan.model.classes, Subsampling::off, rng);
+/// What a test client's samples are summed up as; with what the paper takes for privacy where that is asked for.
+Profile test_profile(const FeromaPlan& plan, const Extractor& extractor, const EncodedSamples& samples,
+                     Subsampling subsampling, const Rng& rng) {
+  Profile profile = extract_profile(plan.options, extractor, samples, plan.model.classes, subsampling, rng);
+  // The reference implementation leaves test profiles alone.
+  return plan.options.noise_stream == NoiseStream::constant
+             ? profile
+             : published_form(plan, extractor, samples, std::move(profile), rng);
+}
+
+/// How a test client's unlabelled samples are drawn.
+Subsampling test_subsampling(const FeromaPlan& plan) {
+  return plan.options.subsample_test ? plan.options.subsampling : Subsampling::off;
 }
 
 /// The profile that was told; nothing where the client's budget is spent.
@@ -115,13 +127,13 @@ std::optional<Profile> told_profile(const FeromaPlan& plan, const FeromaState& s
 /// The label-free part comes from all data, the class part from the few labelled samples; not over a network, where
 /// what labels say of records would leave the client.
 Offer by_few_moments(const FeromaPlan& plan, const FeromaState& state, TestContext& context) {
-  const auto profile = [&](const View& view, bool labelled) {
+  const auto profile = [&](const View& view, bool labelled, Subsampling subsampling, const Rng& rng) {
     const EncodedSamples samples =
         encode_samples(plan.options, state.extractor.encoder, context.trainer, view, labelled);
-    return exact_profile(plan, state.extractor, samples, context.rng);
+    return test_profile(plan, state.extractor, samples, subsampling, rng);
   };
-  Profile query = profile(context.data, false);
-  Profile classes = profile(*context.few_labels, true);
+  Profile query = profile(context.data, false, test_subsampling(plan), context.rng);
+  Profile classes = profile(*context.few_labels, true, Subsampling::off, context.rng.derive("few labels"));
   query.per_class = std::move(classes.per_class);
   query.prior = std::move(classes.prior);
   const Offer all = candidates(plan, state, std::nullopt, Choice::as_offered, INT_MAX);
@@ -182,11 +194,7 @@ Message visitor_profile(const FeromaPlan& plan, const PrivateProfiles* guarded, 
   if (guarded != nullptr) {
     return guarded->tell_unlabelled(context.disclosure, question, project(extractor.projector, samples.rows));
   }
-  Profile profile = exact_profile(plan, extractor, samples, context.rng);
-  // The reference implementation leaves test profiles alone.
-  if (plan.options.noise_stream != NoiseStream::constant) {
-    profile = published_form(plan, extractor, samples, std::move(profile), context.rng);
-  }
+  Profile profile = test_profile(plan, extractor, samples, test_subsampling(plan), context.rng);
   const Profile told{std::move(profile.marginal), {}, {}, profile.num_samples};
   return {{{"profile", encode(told, label_free(plan.shape))}, {"num_samples", Ints{told.num_samples}}}};
 }

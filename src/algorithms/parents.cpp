@@ -15,11 +15,14 @@ namespace {
 
 constexpr double kPersonalBelow = 1.5;
 constexpr double kGlobalShare = 0.8;
+// The paper's global aggregation has weights of about 1 / parents.
+constexpr double kAlike = 0.01;
 // Of the weight that a fold bears on liars, one client may have so much: the rest is for liars that are further away.
 constexpr double kOneLiar = 0.8;
 
-WeightRule weight_rule(const FeromaOptions& options) {
-  return {options.kernel, options.temperature, options.width, options.threshold};
+WeightRule weight_rule(const FeromaOptions& options, std::size_t parents) {
+  const double unit = options.threshold_unit == ThresholdUnit::mean ? 1 / static_cast<double>(parents) : 1;
+  return {options.kernel, options.temperature, options.width, options.threshold * unit};
 }
 
 std::vector<std::int64_t> column_counts(const FeromaOptions& options, std::span<const Receiver> receivers,
@@ -115,7 +118,7 @@ Matrix mixing_matrix(const FeromaOptions& options, const ProfileShape& shape, co
   pool.insert(pool.end(), queries.begin(), queries.end());
   const Gauge gauge = fit_gauge(options.metric, shape, /*label_free=*/false, scaler, pool);
   const Distances distances = compare(gauge, queries, old, parallel);
-  const WeightRule rule = weight_rule(options);
+  const WeightRule rule = weight_rule(options, parents.size());
   const double width = width_to_neighbours(rule, distances, queries, old, own_columns(receivers, parents))
                            .value_or(kernel_width(rule, distances));
   Matrix weights = weights_of(rule, distances, width);
@@ -176,23 +179,35 @@ std::vector<double> assignment_weights(const FeromaOptions& options, AssignRule 
   unreachable();
 }
 
-Strategy strategy_of(std::span<const double> weights) {
-  const double parents = effective_parents(weights);
-  if (parents < kPersonalBelow) {
-    return Strategy::personal;
+Strategy strategy_of(StrategyRule rule, std::span<const double> weights) {
+  switch (rule) {
+    case StrategyRule::effective: {
+      const double parents = effective_parents(weights);
+      if (parents < kPersonalBelow) {
+        return Strategy::personal;
+      }
+      return parents > kGlobalShare * static_cast<double>(weights.size()) ? Strategy::global : Strategy::clustered;
+    }
+    case StrategyRule::support: {
+      if (std::count_if(weights.begin(), weights.end(), [](double weight) { return weight > 0; }) == 1) {
+        return Strategy::personal;
+      }
+      const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
+      return *most - *least <= kAlike * *most ? Strategy::global : Strategy::clustered;
+    }
   }
-  return parents > kGlobalShare * static_cast<double>(weights.size()) ? Strategy::global : Strategy::clustered;
+  unreachable();
 }
 
-RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent> parents, const ProfileShape& shape,
-                    const Matrix& by_profile, Matrix mixing) {
+RoundTrace trace_of(StrategyRule rule, std::span<const Receiver> receivers, std::span<const Parent> parents,
+                    const ProfileShape& shape, const Matrix& by_profile, Matrix mixing) {
   RoundTrace trace;
   trace.profiles = Matrix(receivers.size(), shape.size());
   for (std::size_t r = 0; r < receivers.size(); ++r) {
     trace.receivers.push_back(receivers[r].client);
     const std::vector<float> values = encode(receivers[r].profile, shape);
     std::copy(values.begin(), values.end(), trace.profiles.row(r).begin());
-    trace.strategies.push_back(by_profile.empty() ? Strategy::global : strategy_of(by_profile.row(r)));
+    trace.strategies.push_back(by_profile.empty() ? Strategy::global : strategy_of(rule, by_profile.row(r)));
   }
   for (const Parent& parent : parents) {
     trace.sources.push_back(parent.client);

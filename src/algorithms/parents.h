@@ -29,6 +29,7 @@ struct Parent {
 struct Receiver {
   ClientId client{};
   Profile profile;
+  std::optional<Profile> next = {};  ///< by the encoder that comes after this round's mapping
 };
 
 /// Counts as they weigh. They are only claimed, so under a fold that is to bear liars nobody weighs more than the
@@ -52,9 +53,10 @@ struct Receiver {
                                                      const Profile& query, std::span<const Parent> parents,
                                                      bool label_free);
 
-/// The trace of a mixing: strategies by the effective parents that profiles chose, contraction, column sums.
-[[nodiscard]] RoundTrace trace_of(std::span<const Receiver> receivers, std::span<const Parent> parents,
-                                  const ProfileShape& shape, const Matrix& by_profile, Matrix mixing);
+/// The trace of a mixing: strategies by the weights that profiles chose, contraction, column sums.
+[[nodiscard]] RoundTrace trace_of(StrategyRule rule, std::span<const Receiver> receivers,
+                                  std::span<const Parent> parents, const ProfileShape& shape, const Matrix& by_profile,
+                                  Matrix mixing);
 
 /// How far each receiver's profile is from the one it had as a parent, in units of their sampling noise; 0 where it is
 /// the same one, absent where it was no parent or the profiles tell nothing. Any metric: noise is the same for all.
@@ -62,7 +64,8 @@ struct Receiver {
                                                                std::span<const Receiver> receivers,
                                                                std::span<const Parent> parents);
 
-/// Personal below 1.5 effective parents, global above 80 % of all parents, clustered between.
-[[nodiscard]] Strategy strategy_of(std::span<const double> weights);
+/// By effective parents: personal below 1.5, global above 80 % of all parents, clustered between. By support: personal
+/// with one weight above 0, global where all are alike, else clustered.
+[[nodiscard]] Strategy strategy_of(StrategyRule rule, std::span<const double> weights);
 
 }  // namespace feroma

@@ -74,6 +74,7 @@ FeromaOptions private_form(FeromaOptions options, const PrivacyOptions& privacy)
   needs(options.assign_metric == Metric::reliable, "assign.metric", "reliable");
   needs(options.subsampling == Subsampling::off, "profile.subsampling", "off");
   needs(options.data == ProfileData::all, "profile.data", "all: which records are held out depends on the others");
+  needs(options.encoder_refresh == 0, "profile.encoder_refresh", "0: every encoder would cost a release");
   needs(!options.warmup_auto, "warmup_auto", "false: accuracies do not leave clients");
   needs(options.retained_models == 0 || options.retention_accuracy == 0, "retention.accuracy",
         "0: accuracies do not leave clients");

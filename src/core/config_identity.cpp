@@ -190,12 +190,26 @@ Settings ConfigIdentity::versions_of(const Settings& config) const {
 
 const ConfigIdentity& config_identity() {
   static const ConfigIdentity kIdentity{
-      .later = {{"evaluation.every", std::int64_t{0}, /*only_observes=*/true}},
+      .later = {{"evaluation.every", std::int64_t{0}, /*only_observes=*/true},
+                {"algorithm.*.profile.encoder_refresh", std::int64_t{0}},
+                {"algorithm.*.profile.subsample_test", false},
+                {"algorithm.*.profile.least_samples", std::int64_t{2}},
+                {"algorithm.*.profile.spread", std::string("deviation")},
+                {"algorithm.*.mapping.threshold_unit", std::string("all")},
+                {"algorithm.*.mapping.strategies", std::string("effective"), /*only_observes=*/true}},
       // It was for tests, which are given a clock; kept configs never had it.
       .retired = {{"server.clock",
                    "make the times short that are to be short, like server.grace_seconds and server.round_seconds"}},
       // 2: the clients' own sums, one scale per channel or column, kept with the model.
-      .versions = {{"standardise", 2, {{"training.standardise", true}}}},
+      .versions = {{"standardise", 2, {{"training.standardise", true}}},
+                   // 2: the class part of a few-label query is noised as well.
+                   {"few-label-noise",
+                    2,
+                    {{"privacy.mode", std::string("paper")},
+                     {"algorithm.*.assign.few_label", std::string("moments")},
+                     {"algorithm.*.profile.noise_stream", std::string("fresh")}}},
+                   // 2: the encoder is not sent a second time with the projector.
+                   {"bounds", 2, {{"algorithm.*.profile.projection", std::string("pca_box")}}}},
   };
   return kIdentity;
 }

@@ -39,6 +39,9 @@ FlowerProfiles profiles_of(const FeromaOptions& options, const ModelSpec& model)
       options.projection != Projection::pca_box, ErrorCode::unsupported,
       "profile.projection pca_box asks clients for ranges of latents, which Flower's do not tell: choose orthonormal "
       "or pca_cube");
+  require(options.encoder_refresh == 0, ErrorCode::unsupported,
+          "profile.encoder_refresh must be 0 for Flower's clients, which are sent one encoder, got {}",
+          options.encoder_refresh);
   require(options.encoder != "input_moments", ErrorCode::unsupported,
           "profile.encoder input_moments is not for Flower's clients, which are sent a model to encode with");
   return {profile_shape(options, model),

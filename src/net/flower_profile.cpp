@@ -72,6 +72,16 @@ bool is_placeholder(const Moments& moments) {
          (all_are(moments.mean, 0) && all_are(moments.std, 0));
 }
 
+/// Clients send deviations.
+Moments spread_as(const ProfileShape& shape, Moments moments) {
+  if (shape.variances && !is_placeholder(moments)) {
+    for (float& spread : moments.std) {
+      spread *= spread;
+    }
+  }
+  return moments;
+}
+
 /// Moments in `wanted` coordinates: as they are, or projected where they are of raw latents.
 Moments shaped(Moments moments, int wanted, const Projector& projector) {
   if (moments.mean.size() == static_cast<std::size_t>(wanted)) {
@@ -94,7 +104,7 @@ Floats from_moments(const Scalars& metrics, const FlowerProfiles& profiles, cons
   const bool raw = marginal.mean.size() == width;
   expect_length(kMean, marginal.mean.size(), raw ? width : static_cast<std::size_t>(shape.marginal));
   expect_length(kStd, marginal.std.size(), marginal.mean.size());
-  profile.marginal = shaped(std::move(marginal), shape.marginal, projector);
+  profile.marginal = spread_as(shape, shaped(std::move(marginal), shape.marginal, projector));
   const Floats means = vector_in(metrics, kMeanByLabel, classes * width);
   const Floats stds = vector_in(metrics, kStdByLabel, classes * width);
   const bool raw_classes = means.size() == classes * width;
@@ -106,7 +116,7 @@ Floats from_moments(const Scalars& metrics, const FlowerProfiles& profiles, cons
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(u * each);
       return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(each));
     };
-    profile.per_class.push_back(shaped({part(means), part(stds)}, shape.conditional, projector));
+    profile.per_class.push_back(spread_as(shape, shaped({part(means), part(stds)}, shape.conditional, projector)));
   }
   if (shape.priors) {
     profile.prior = vector_in(metrics, kClassShares, classes);

@@ -6,7 +6,7 @@
 
 namespace feroma {
 
-Moments moments_of(const Rows& rows, std::span<const std::uint32_t> which) {
+Moments moments_of(const Rows& rows, std::span<const std::uint32_t> which, SpreadKind spread) {
   const auto width = static_cast<std::size_t>(rows.width);
   std::vector<double> sum(width);
   std::vector<double> deviation(width);
@@ -28,7 +28,8 @@ Moments moments_of(const Rows& rows, std::span<const std::uint32_t> which) {
   Moments moments{std::vector<float>(width), std::vector<float>(width)};
   for (std::size_t c = 0; c < width; ++c) {
     moments.mean[c] = static_cast<float>(sum[c] / count);
-    moments.std[c] = static_cast<float>(std::sqrt(deviation[c] / count));
+    const double variance = deviation[c] / count;
+    moments.std[c] = static_cast<float>(spread == SpreadKind::variance ? variance : std::sqrt(variance));
   }
   return moments;
 }

@@ -1,5 +1,6 @@
 #include "feroma/profile/profile.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -7,9 +8,6 @@
 
 namespace feroma {
 namespace {
-
-/// A class needs two samples before its spread means anything.
-constexpr std::size_t kMinSamplesPerClass = 2;
 
 /// Row lists whose moments are averaged: one list, except for Bernoulli masks.
 std::vector<std::vector<std::uint32_t>> draw_rows(std::size_t count, const ProfileRule& rule, Rng& rng) {
@@ -34,13 +32,18 @@ std::vector<std::vector<std::uint32_t>> draw_rows(std::size_t count, const Profi
           }
         }
       }
+      if (std::all_of(lists.begin(), lists.end(), [](const auto& list) { return list.empty(); })) {
+        // Of very few rows no mask may have one.
+        lists.front().resize(count);
+        std::iota(lists.front().begin(), lists.front().end(), 0U);
+      }
       return lists;
   }
   unreachable();
 }
 
-Moments constant_moments(int width, float value) {
-  const std::vector<float> entries(static_cast<std::size_t>(width), value);
+Moments missing_moments(int width, MissingClass missing) {
+  const std::vector<float> entries(static_cast<std::size_t>(width), missing == MissingClass::minus_one ? -1.0F : 0.0F);
   return {entries, entries};
 }
 
@@ -51,8 +54,8 @@ bool belongs(const RowLabels& labels, std::size_t row, int label, int classes) {
   return labels.targets[row * static_cast<std::size_t>(classes) + static_cast<std::size_t>(label)] > 0.5F;
 }
 
-Moments class_moments(const Rows& rows, const RowLabels& labels, int label, int classes,
-                      std::span<const std::vector<std::uint32_t>> lists, float missing_value) {
+Moments class_moments(const Rows& rows, const RowLabels& labels, int label, int classes, const ProfileRule& rule,
+                      std::span<const std::vector<std::uint32_t>> lists) {
   std::vector<Moments> replicates;
   for (const auto& list : lists) {
     std::vector<std::uint32_t> members;
@@ -61,14 +64,14 @@ Moments class_moments(const Rows& rows, const RowLabels& labels, int label, int 
         members.push_back(i);
       }
     }
-    if (members.size() >= kMinSamplesPerClass) {
-      replicates.push_back(moments_of(rows, members));
+    if (members.size() >= static_cast<std::size_t>(rule.least_samples)) {
+      replicates.push_back(moments_of(rows, members, rule.spread));
     }
   }
-  return replicates.empty() ? constant_moments(rows.width, missing_value) : average(replicates);
+  return replicates.empty() ? missing_moments(rows.width, rule.missing) : average(replicates);
 }
 
-std::vector<float> class_shares(const RowLabels& labels, std::size_t rows, int classes) {
+std::vector<float> class_shares(const RowLabels& labels, std::size_t rows, int classes, int least_samples) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(classes));
   for (std::size_t u = 0; u < counts.size(); ++u) {
     for (std::size_t row = 0; row < rows; ++row) {
@@ -77,7 +80,7 @@ std::vector<float> class_shares(const RowLabels& labels, std::size_t rows, int c
   }
   std::int64_t total = 0;
   for (auto& count : counts) {
-    count = count < static_cast<std::int64_t>(kMinSamplesPerClass) ? 0 : count;
+    count = count < least_samples ? 0 : count;
     total += count;
   }
   // Shares of one label per row sum to 1; of several labels each is a share of the rows.
@@ -98,7 +101,7 @@ Profile make_profile(const Rows& marginal, const Rows& conditional, const RowLab
   std::vector<Moments> replicates;
   for (const auto& list : lists) {
     if (!list.empty()) {
-      replicates.push_back(moments_of(marginal, list));
+      replicates.push_back(moments_of(marginal, list, rule.spread));
     }
   }
   require(!replicates.empty(), ErrorCode::invalid_data, "[profile] {} samples are too few to subsample",
@@ -106,9 +109,8 @@ Profile make_profile(const Rows& marginal, const Rows& conditional, const RowLab
   Profile profile;
   profile.marginal = average(replicates);
   profile.num_samples = static_cast<std::int64_t>(marginal.count());
-  const float missing = rule.missing == MissingClass::minus_one ? -1.0F : 0.0F;
   if (labels.empty()) {
-    profile.per_class.assign(static_cast<std::size_t>(classes), constant_moments(conditional.width, missing));
+    profile.per_class.assign(static_cast<std::size_t>(classes), missing_moments(conditional.width, rule.missing));
     profile.prior.assign(static_cast<std::size_t>(classes), 0.0F);
     return profile;
   }
@@ -116,9 +118,9 @@ Profile make_profile(const Rows& marginal, const Rows& conditional, const RowLab
   require(labels.classes.size() + labels.targets.size() == wanted, ErrorCode::internal,
           "[profile] {} labels and {} targets for {} samples of {} classes", labels.classes.size(),
           labels.targets.size(), conditional.count(), classes);
-  profile.prior = class_shares(labels, conditional.count(), classes);
+  profile.prior = class_shares(labels, conditional.count(), classes, rule.least_samples);
   for (int u = 0; u < classes; ++u) {
-    profile.per_class.push_back(class_moments(conditional, labels, u, classes, lists, missing));
+    profile.per_class.push_back(class_moments(conditional, labels, u, classes, rule, lists));
   }
   return profile;
 }

@@ -1,6 +1,7 @@
 #include "feroma/profile/scaler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "feroma/core/error.h"
@@ -41,20 +42,25 @@ double spread_noise(double mean, double spread, bool activation) {
   return std::max(kStdNoise, rare);
 }
 
-void append_moments(Signature& signature, const Moments& moments, double samples, bool activations = false) {
+void append_moments(Signature& signature, const Moments& moments, double samples, const ProfileShape& shape,
+                    bool activations) {
   const bool absent = samples < kFewestSamples;
+  // What was added on purpose may have taken a variance below 0.
+  const auto deviation = [&shape](float spread) {
+    return static_cast<double>(shape.variances ? std::sqrt(std::max(spread, 0.0F)) : spread);
+  };
   for (const float mean : moments.mean) {
     signature.values.push_back(static_cast<double>(mean));
   }
   for (const float std : moments.std) {
-    signature.values.push_back(static_cast<double>(std));
+    signature.values.push_back(deviation(std));
   }
   for (const float std : moments.std) {
-    const auto spread = static_cast<double>(std);
+    const double spread = deviation(std);
     signature.noise.push_back(absent ? -1 : spread * spread / samples);
   }
   for (std::size_t i = 0; i < moments.std.size(); ++i) {
-    const auto spread = static_cast<double>(moments.std[i]);
+    const double spread = deviation(moments.std[i]);
     const double factor = spread_noise(static_cast<double>(moments.mean[i]), spread, activations);
     signature.noise.push_back(absent ? -1 : factor * spread * spread / samples);
   }
@@ -102,12 +108,13 @@ std::vector<double> scale(const BlockScaler& scaler, std::span<const float> prof
 Signature signature_of(const Profile& profile, const ProfileShape& shape, bool label_free) {
   Signature signature;
   const auto samples = static_cast<double>(profile.num_samples);
-  append_moments(signature, profile.marginal, samples, shape.activations);
+  append_moments(signature, profile.marginal, samples, shape, shape.activations);
   if (label_free) {
     return with_added_noise(std::move(signature), profile.added_noise);
   }
   for (std::size_t u = 0; u < profile.per_class.size(); ++u) {
-    append_moments(signature, profile.per_class[u], samples * static_cast<double>(profile.prior[u]));
+    append_moments(signature, profile.per_class[u], samples * static_cast<double>(profile.prior[u]), shape,
+                   /*activations=*/false);
   }
   if (shape.priors) {
     for (const float prior : profile.prior) {

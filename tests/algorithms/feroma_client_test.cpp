@@ -221,6 +221,12 @@ TEST_F(ServingTest, ATestProfileSummarisesAllDataWhateverTheSubsampling) {
   EXPECT_EQ(sources(TestPolicy::native, 1), sources(TestPolicy::native, 2));
 }
 
+TEST_F(ServingTest, ATestProfileIsSubsampledWhereThatIsAskedFor) {
+  play("profile.subsampling = 'bernoulli'\nprofile.subsample_test = true\nmapping.width = 5.0");
+  EXPECT_EQ(sources(TestPolicy::native, 1), sources(TestPolicy::native, 1));
+  EXPECT_NE(sources(TestPolicy::native, 1), sources(TestPolicy::native, 2));
+}
+
 TEST_F(ServingTest, FewLabelsWeighModelsByTheirLossOnThem) {
   const Algorithm& algorithm = play("assign.loss_temperature = 2.0");
   const View few = run.federation.shard(ClientId{4}, 1).held_out;

@@ -18,6 +18,8 @@ TEST(FeromaPreset, PaperAndReferenceProfileTheHeldOutPartAfreshEveryRound) {
     EXPECT_EQ(options.missing_class, MissingClass::minus_one);
     EXPECT_FALSE(options.cache);
     EXPECT_EQ(options.threshold, 0);
+    EXPECT_EQ(options.encoder_refresh, 0);
+    EXPECT_EQ(options.spread, SpreadKind::deviation);
     EXPECT_EQ(options.join, Join::id);
     EXPECT_EQ(options.normalisation, Normalisation::row);
     EXPECT_EQ(options.assign_rule, AssignRule::nearest);
@@ -37,7 +39,10 @@ TEST(FeromaPreset, PaperIsThePrintedMethod) {
   EXPECT_EQ(paper.metric, Metric::cosine);
   EXPECT_EQ(paper.kernel, Kernel::softmax);
   EXPECT_EQ(paper.temperature, 1);
-  EXPECT_EQ(paper.counts, Counts::trained);
+  EXPECT_EQ(paper.counts, Counts::none);
+  EXPECT_TRUE(paper.subsample_test);
+  EXPECT_EQ(paper.least_samples, 1);
+  EXPECT_EQ(paper.strategies, StrategyRule::support);
 }
 
 TEST(FeromaPreset, ReferenceIsTheImplementation) {
@@ -51,6 +56,8 @@ TEST(FeromaPreset, ReferenceIsTheImplementation) {
   EXPECT_EQ(reference.metric, Metric::euclidean);
   EXPECT_EQ(reference.kernel, Kernel::inverse);
   EXPECT_EQ(reference.counts, Counts::profiled);
+  EXPECT_FALSE(reference.subsample_test);
+  EXPECT_EQ(reference.least_samples, 2);
 }
 
 }  // namespace

@@ -238,6 +238,56 @@ TEST_F(ServerTest, PcaBoxSpansTheBoundsOfAllClients) {
   EXPECT_EQ(projector(2, 1), pca_projector(points({{-1, 0, 0, 0}, {1, 5, 1, 1}}), 1).components);
 }
 
+// A client has the encoder that was sent to it with the question for bounds.
+TEST_F(ServerTest, TheEncoderIsSentOnce) {
+  options.projection = Projection::pca_box;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(3)}});
+  EXPECT_EQ(algorithm->downlink(2, 0, ClientId{0}).model("encoder")->values()[0], 3);
+  const Message bounds{{{"lower", Floats{0, 0, 0, 0}}, {"upper", Floats{1, 1, 1, 1}}}};
+  answer(2, 0, {{ClientId{0}, bounds}});
+  EXPECT_FALSE(algorithm->downlink(2, 1, ClientId{0}).has("encoder"));
+  EXPECT_TRUE(algorithm->downlink(2, 1, ClientId{0}).has("projector.components"));
+  EXPECT_TRUE(algorithm->downlink(2, 1, ClientId{1}).has("encoder")) << "whoever did not answer may not have it";
+  algorithm->forget(ClientId{0});
+  EXPECT_TRUE(algorithm->downlink(2, 1, ClientId{0}).has("encoder"));
+  answer(2, 1, {{ClientId{0}, profiled(0)}});
+  EXPECT_TRUE(algorithm->downlink(3, 0, ClientId{0}).values.empty());
+  EXPECT_TRUE(algorithm->downlink(3, 0, ClientId{1}).has("encoder"));
+}
+
+// Profiles by two encoders cannot be compared: the round that changes them has both.
+TEST_F(ServerTest, ANewEncoderIsTheMeanOfAllModels) {
+  options.counts = Counts::none;
+  options.encoder_refresh = 2;
+  start();
+  answer(1, 0, {{ClientId{0}, trained(0)}});
+  for (Round round = 2; round <= 3; ++round) {
+    EXPECT_FALSE(algorithm->downlink(round, 0, ClientId{0}).has("next.encoder")) << round;
+    answer(round, 0, {{ClientId{0}, profiled(0)}, {ClientId{1}, profiled(8)}});
+    answer(round, 1, {{ClientId{0}, trained(1, 30)}, {ClientId{1}, trained(5, 10)}});
+  }
+  const Message request = algorithm->downlink(4, 0, ClientId{0});
+  EXPECT_FLOAT_EQ(request.model("next.encoder")->values()[0], 2) << "by examples";
+  EXPECT_FALSE(request.has("encoder"));
+  EXPECT_EQ(algorithm->downlink(4, 0, ClientId{2}).model("encoder")->values()[0], 0) << "it has neither";
+  EXPECT_THROW(answer(4, 0, {{ClientId{0}, profiled(8)}}), Error) << "and wants both profiles";
+  const auto both = [](float now, float next) {
+    Message message = profiled(now);
+    message.values["next_profile"] = profiled(next).floats("profile");
+    return message;
+  };
+  answer(4, 0, {{ClientId{0}, both(8, -5)}, {ClientId{1}, both(0, 5)}});
+  EXPECT_NEAR(sent_to(4, 0), 5, 1e-6) << "by the encoder before, whose profiles the parents have";
+  EXPECT_NEAR(sent_to(4, 1), 1, 1e-6);
+  answer(4, 1, {{ClientId{0}, trained(6)}, {ClientId{1}, trained(7)}});
+  EXPECT_TRUE(algorithm->downlink(5, 0, ClientId{0}).values.empty()) << "it has the new one";
+  EXPECT_FLOAT_EQ(algorithm->downlink(5, 0, ClientId{2}).model("encoder")->values()[0], 2);
+  answer(5, 0, {{ClientId{0}, profiled(5)}, {ClientId{1}, profiled(-5)}});
+  EXPECT_NEAR(sent_to(5, 0), 7, 1e-6) << "by the new one";
+  EXPECT_NEAR(sent_to(5, 1), 6, 1e-6);
+}
+
 /// The last warm-up round when held-out accuracy goes through these values (percent).
 int warm_up_with(Algorithm& algorithm, const std::vector<int>& tenths, ParametersPtr model) {
   StageSeconds seconds;

@@ -226,5 +226,26 @@ TEST(Feroma, MissingEncoderFileIsReported) {
   EXPECT_THROW(algorithm->init(server), Error);
 }
 
+// The client's part of what the server's messages by hand say.
+TEST(Feroma, ARefreshedEncoderGivesOtherProfilesAndResumesToTheSameBits) {
+  const std::string options =
+      "name = 'feroma'\npreset = 'paper'\nwarmup_rounds = 1\nprofile.dimensions = 4\nprofile.encoder_refresh = ";
+  const std::vector<float> never = bits_after(options + "0");
+  EXPECT_EQ(bits_after(options + "9"), never) << "later than the last round";
+  EXPECT_NE(bits_after(options + "1"), never);
+  const std::vector<float> whole = bits_after(options + "1");
+  for (int stop_after = 1; stop_after <= 4; ++stop_after) {
+    ToyRun run;
+    RoundLoop first = run.loop(options + "1");
+    for (int round = 0; round < stop_after; ++round) {
+      static_cast<void>(first.play_round());
+    }
+    RoundLoop second = run.loop(options + "1");
+    second.load(first.save(), "checkpoint");
+    test::play_all(second);
+    EXPECT_EQ(test::served_bits(second.algorithm()), whole) << "resumed after round " << stop_after;
+  }
+}
+
 }  // namespace
 }  // namespace feroma

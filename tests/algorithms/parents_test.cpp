@@ -122,7 +122,7 @@ TEST(MixingMatrix, AnUnchangedClientAloneInItsDistributionStaysPersonal) {
   const Matrix mixing = mixing_matrix(feroma_preset("auto"), kPlane, {}, receivers, parents, Rng(1));
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_GT(mixing.at(i, i), 0.999);
-    EXPECT_EQ(strategy_of(mixing.row(i)), Strategy::personal);
+    EXPECT_EQ(strategy_of(StrategyRule::effective, mixing.row(i)), Strategy::personal);
   }
 }
 
@@ -260,12 +260,45 @@ TEST(MixingMatrix, PositionalJoinMovesWeightsToOtherModels) {
 }
 
 TEST(Strategy, FollowsEffectiveParents) {
-  EXPECT_EQ(strategy_of(std::vector<double>{0.9, 0.1, 0, 0}), Strategy::personal);      // 1.22 parents
-  EXPECT_EQ(strategy_of(std::vector<double>{0.5, 0.5, 0, 0}), Strategy::clustered);     // 2
-  EXPECT_EQ(strategy_of(std::vector<double>(4, 0.25)), Strategy::global);               // 4 > 0.8 * 4
-  EXPECT_EQ(strategy_of(std::vector<double>{0.75, 0.25, 0, 0}), Strategy::clustered);   // 1.6 > 1.5
-  EXPECT_EQ(strategy_of(std::vector<double>{0.4, 0.3, 0.3, 0}), Strategy::clustered);   // 2.94 < 3.2
-  EXPECT_EQ(strategy_of(std::vector<double>{0.35, 0.3, 0.2, 0.15}), Strategy::global);  // 3.64 > 3.2
+  EXPECT_EQ(strategy_of(StrategyRule::effective, std::vector<double>{0.9, 0.1, 0, 0}),
+            Strategy::personal);  // 1.22 parents
+  EXPECT_EQ(strategy_of(StrategyRule::effective, std::vector<double>{0.5, 0.5, 0, 0}), Strategy::clustered);  // 2
+  EXPECT_EQ(strategy_of(StrategyRule::effective, std::vector<double>(4, 0.25)), Strategy::global);  // 4 > 0.8 * 4
+  EXPECT_EQ(strategy_of(StrategyRule::effective, std::vector<double>{0.75, 0.25, 0, 0}),
+            Strategy::clustered);  // 1.6 > 1.5
+  EXPECT_EQ(strategy_of(StrategyRule::effective, std::vector<double>{0.4, 0.3, 0.3, 0}),
+            Strategy::clustered);  // 2.94 < 3.2
+  EXPECT_EQ(strategy_of(StrategyRule::effective, std::vector<double>{0.35, 0.3, 0.2, 0.15}),
+            Strategy::global);  // 3.64 > 3.2
+}
+
+// As section 3.2.1 of the paper has it: exactly one weight, several, or all of them about the same.
+TEST(Strategy, FollowsTheSupportOfTheWeights) {
+  const auto of = [](const std::vector<double>& weights) { return strategy_of(StrategyRule::support, weights); };
+  EXPECT_EQ(of({0, 1, 0, 0}), Strategy::personal);
+  EXPECT_EQ(of({0.9, 0.1, 0, 0}), Strategy::clustered);
+  EXPECT_EQ(of({0.35, 0.3, 0.2, 0.15}), Strategy::clustered);
+  EXPECT_EQ(of({0.251, 0.25, 0.25, 0.249}), Strategy::global);
+  EXPECT_EQ(of({1}), Strategy::personal);
+}
+
+// Eq. 4 with the threshold of the paper's ablation: the mean weight.
+TEST(MixingMatrix, AThresholdMayBeAShareOfTheMeanWeight) {
+  Rng rng(4);
+  FeromaOptions options = feroma_preset("paper");
+  options.threshold = 1;
+  options.threshold_unit = ThresholdUnit::mean;
+  const std::vector<Parent> parents = parents_of(rng, 6);
+  const std::vector<Receiver> receivers = receivers_of(rng, 6);
+  FeromaOptions off = options;
+  off.threshold = 0;
+  const Matrix all = mixing_matrix(off, kPlane, {}, receivers, parents, Rng(1));
+  const Matrix some = mixing_matrix(options, kPlane, {}, receivers, parents, Rng(1));
+  for (std::size_t r = 0; r < 6; ++r) {
+    for (std::size_t c = 0; c < 6; ++c) {
+      EXPECT_EQ(some.at(r, c) > 0, all.at(r, c) >= 1.0 / 6) << r << " " << c;
+    }
+  }
 }
 
 TEST(Trace, TellsWhoTookWhatFromWhom) {
@@ -275,7 +308,7 @@ TEST(Trace, TellsWhoTookWhatFromWhom) {
   const std::vector<Receiver> receivers{{ClientId{1}, profile_of(0, rng)}, {ClientId{2}, profile_of(0, rng)}};
   Matrix mixing(2, 2);
   mixing.values = {1, 0, 0.5, 0.5};
-  const RoundTrace trace = trace_of(receivers, parents, kPlane, mixing, mixing);
+  const RoundTrace trace = trace_of(StrategyRule::effective, receivers, parents, kPlane, mixing, mixing);
   EXPECT_EQ(trace.receivers, (std::vector<ClientId>{ClientId{1}, ClientId{2}}));
   EXPECT_EQ(trace.sources, (std::vector<ClientId>{ClientId{3}, ClientId{7}}));
   EXPECT_EQ(trace.strategies, (std::vector<Strategy>{Strategy::personal, Strategy::global}));

@@ -431,6 +431,15 @@ TEST(FeromaOptions, ImpossibleCombinationsAreRefused) {
   refuses("profile.encoder = ''", "profile.encoder");
   refuses("profile.encoder = 'input_moments'\nprofile.projection = 'pca_cube'", "pca_cube");
   refuses("profile.missing_class = 'minus_one'", "mask for the reliable metric");
+  refuses("profile.missing_class = 'zero'", "mask for the reliable metric, got zero");
+  refuses("profile.spread = 'variance'", "spread must be deviation for the reliable metric, got variance");
+  refuses("profile.least_samples = 1", "least_samples must be 2 for the reliable metric, got 1");
+  refuses("profile.subsample_test = true", "would be ignored: it needs profile.subsampling");
+  refuses("mapping.threshold = 1.5", "must be in 0..1 as a share of all weight, got 1.5");
+  refuses("mapping.threshold_unit = 'mean'", "would be ignored: it needs mapping.threshold > 0");
+  refuses("profile.encoder_refresh = 2\nprofile.encoder = 'input_moments'\nwarmup_rounds = 1", "needs profile.encoder");
+  refuses("profile.encoder_refresh = 2\nretention.models = 3", "needs retention.models 0");
+  refuses("profile.encoder_refresh = 2\nprofile.projection = 'pca_cube'", "needs profile.projection");
   refuses("profile.missing_class = 'minus_one'\nmapping.metric = 'euclidean'", "mask for the reliable metric");
   refuses("profile.missing_class = 'minus_one'\nassign.metric = 'euclidean'", "mask for the reliable metric");
   refuses("mapping.width = 0", "must be > 0");

@@ -83,6 +83,55 @@ TEST(Profile, ClassWithOneSampleIsMissing) {
   EXPECT_EQ(mask.per_class[1].mean[0], 0);
 }
 
+TEST(Profile, OneSampleIsAClassWhereItCountsAsOne) {
+  const Rows rows{1, {1, 2, 3}};
+  const std::vector<std::int32_t> labels{0, 0, 1};
+  const ProfileRule rule{.missing = MissingClass::minus_one, .least_samples = 1};
+  const Profile profile = make_profile(rows, rows, {labels}, 3, rule, Rng(1));
+  EXPECT_EQ(profile.per_class[1], (Moments{{3}, {0}}));
+  EXPECT_EQ(profile.per_class[2].mean[0], -1);
+  EXPECT_FLOAT_EQ(profile.prior[1], 1.0F / 3);
+}
+
+TEST(Profile, ZerosStandForAMissingClass) {
+  const Rows rows{1, {1, 2}};
+  const std::vector<std::int32_t> labels{0, 0};
+  const Profile profile = make_profile(rows, rows, {labels}, 2, {.missing = MissingClass::zero}, Rng(1));
+  EXPECT_EQ(profile.per_class[1], (Moments{{0}, {0}}));
+}
+
+TEST(Profile, SpreadsAreVariancesWhereThatIsAskedFor) {
+  Rng rng(5);
+  const Rows rows = random_rows(rng, 21, 2);
+  const std::vector<std::int32_t> labels(21, 0);
+  const Profile deviations = make_profile(rows, rows, {labels}, 1, {}, Rng(1));
+  const Profile variances = make_profile(rows, rows, {labels}, 1, {.spread = SpreadKind::variance}, Rng(1));
+  EXPECT_EQ(variances.marginal.mean, deviations.marginal.mean);
+  for (std::size_t c = 0; c < 2; ++c) {
+    EXPECT_NEAR(variances.marginal.std[c], deviations.marginal.std[c] * deviations.marginal.std[c], 1e-6);
+    EXPECT_NEAR(variances.per_class[0].std[c], variances.marginal.std[c], 1e-6);
+  }
+}
+
+// Masks of deviations are averaged as deviations, masks of variances as variances.
+TEST(Profile, VariancesOfMasksAreAveraged) {
+  const Rows rows{1, {0, 1, 5, 9}};
+  const ProfileRule rule{.subsampling = Subsampling::bernoulli, .replicates = 2, .spread = SpreadKind::variance};
+  Rng draws(3);
+  double expected = 0;
+  for (int m = 0; m < 2; ++m) {
+    std::vector<std::uint32_t> mask;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      if (draws.bernoulli(0.5)) {
+        mask.push_back(i);
+      }
+    }
+    ASSERT_FALSE(mask.empty());
+    expected += static_cast<double>(moments_of(rows, mask, SpreadKind::variance).std[0]) / 2;
+  }
+  EXPECT_FLOAT_EQ(make_profile(rows, rows, {}, 1, rule, Rng(3)).marginal.std[0], static_cast<float>(expected));
+}
+
 TEST(Profile, HalvesArePooledIntoOneListOfRows) {
   Rng rng(5);
   const Rows rows = random_rows(rng, 21, 1);
@@ -125,6 +174,14 @@ TEST(Profile, AnEmptyMaskDoesNotCount) {
   const Rows rows{1, {5}};
   const Profile profile = make_profile(rows, rows, {}, 1, {Subsampling::bernoulli, 30, MissingClass::mask}, Rng(1));
   EXPECT_EQ(profile.marginal.mean[0], 5);
+}
+
+TEST(Profile, OfOneSampleThatNoMaskHasIsOfThatSample) {
+  const Rows rows{1, {5}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {  // with one mask, half of them have nothing
+    const Profile profile = make_profile(rows, rows, {}, 1, {Subsampling::bernoulli, 1, MissingClass::mask}, Rng(seed));
+    EXPECT_EQ(profile.marginal.mean[0], 5);
+  }
 }
 
 TEST(Profile, OfOneSampleHasNoHalves) {

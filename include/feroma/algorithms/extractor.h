@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "feroma/algorithms/feroma_options.h"
@@ -19,9 +20,11 @@ struct Extractor {
   Projector projector;
 };
 
-[[nodiscard]] Message to_message(const Extractor& extractor);
+/// Before the keys of an extractor that takes the other one's place after it was used for the last time.
+inline const std::string kNext = "next.";
+[[nodiscard]] Message to_message(const Extractor& extractor, const std::string& prefix = "");
 /// Reads it back; `width` is the encoder's output.
-[[nodiscard]] Extractor extractor_from(const Message& message, int width);
+[[nodiscard]] Extractor extractor_from(const Message& message, int width, const std::string& prefix = "");
 
 /// Width of what the encoder gives: a latent, or a sample.
 [[nodiscard]] int encoder_width(const FeromaOptions& options, const ModelSpec& model);

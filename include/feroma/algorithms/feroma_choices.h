@@ -26,6 +26,10 @@ enum class Counts {
 enum class Join { id, positional };
 /// What an unlabelled test client gets.
 enum class AssignRule { kernel, nearest };
+/// What a threshold on weights is a share of: all weight, or what each parent would have if all had the same.
+enum class ThresholdUnit { all, mean };
+/// What a receiver's weights are called: by how many parents they amount to, or by how many are above 0 (the paper).
+enum class StrategyRule { effective, support };
 /// How a few labelled samples choose.
 enum class FewLabelRule { loss, moments };
 /// How an unlabelled client whose distribution nobody has gets its model: by profile like all others, or by how sure
@@ -66,6 +70,14 @@ constexpr auto enum_names(Join) {
 constexpr auto enum_names(AssignRule) {
   using enum AssignRule;
   return std::array<std::pair<AssignRule, std::string_view>, 2>{{{kernel, "kernel"}, {nearest, "nearest"}}};
+}
+constexpr auto enum_names(ThresholdUnit) {
+  using enum ThresholdUnit;
+  return std::array<std::pair<ThresholdUnit, std::string_view>, 2>{{{all, "all"}, {mean, "mean"}}};
+}
+constexpr auto enum_names(StrategyRule) {
+  using enum StrategyRule;
+  return std::array<std::pair<StrategyRule, std::string_view>, 2>{{{effective, "effective"}, {support, "support"}}};
 }
 constexpr auto enum_names(FewLabelRule) {
   using enum FewLabelRule;

@@ -28,6 +28,7 @@ struct FeromaOptions {
   double server_momentum = 0.75;
 
   std::string encoder = "warmup";
+  int encoder_refresh = 0;
   Latent latent = Latent::flatten;
   Projection projection = Projection::orthonormal;
   int dimensions = 10;
@@ -37,7 +38,10 @@ struct FeromaOptions {
   int max_samples = 320;
   Subsampling subsampling = Subsampling::off;
   int replicates = 3;
+  bool subsample_test = false;
   MissingClass missing_class = MissingClass::mask;
+  int least_samples = 2;
+  SpreadKind spread = SpreadKind::deviation;
   bool cache = true;
   NoiseStream noise_stream = NoiseStream::fresh;
 
@@ -47,6 +51,7 @@ struct FeromaOptions {
   double temperature = 1;
   double width = 0.5;
   double threshold = 0;
+  ThresholdUnit threshold_unit = ThresholdUnit::all;
   double global_share = 0.2;
   Fold fold = Fold::mean;
   double fold_trim = 0.25;
@@ -54,6 +59,7 @@ struct FeromaOptions {
   Counts counts = Counts::trained;
   Normalisation normalisation = Normalisation::row;
   Join join = Join::id;
+  StrategyRule strategies = StrategyRule::effective;
 
   AssignRule assign_rule = AssignRule::kernel;
   Metric assign_metric = Metric::reliable;
@@ -90,6 +96,8 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
         "clients start ahead of their mixture, by this share of what the like of them learned in the round before");
   visit("profile.encoder", self.encoder, anything(),
         "warmup (the warm-up model), input_moments, or a safetensors file");
+  visit("profile.encoder_refresh", self.encoder_refresh, at_least(0),
+        "every so many rounds after the warm-up the mean of all models becomes the encoder; 0 keeps the first");
   visit("profile.latent", self.latent, anything(), "which activation of the encoder is summarised");
   visit("profile.projection", self.projection, anything(), "how latents become profile coordinates");
   visit("profile.dimensions", self.dimensions, at_least(0), "projected coordinates; 0 takes the number of classes");
@@ -100,7 +108,11 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("profile.max_samples", self.max_samples, at_least(0), "at most so many of them, drawn at random; 0 takes all");
   visit("profile.subsampling", self.subsampling, anything(), "Monte-Carlo subsampling before the moments");
   visit("profile.replicates", self.replicates, at_least(1), "number of subsamples");
-  visit("profile.missing_class", self.missing_class, anything(), "what stands for a class with under two samples");
+  visit("profile.subsample_test", self.subsample_test, anything(), "subsample the data of test clients too");
+  visit("profile.missing_class", self.missing_class, anything(), "what stands for a class with too few samples");
+  visit("profile.least_samples", self.least_samples, between(1, 2),
+        "a class with fewer samples is missing; the spread of one sample is 0");
+  visit("profile.spread", self.spread, anything(), "what says how far coordinates spread around their mean");
   visit("profile.cache", self.cache, anything(), "one profile per data version instead of one per round");
   visit("profile.noise_stream", self.noise_stream, anything(),
         "privacy.mode paper: constant reproduces the reference implementation's one noise vector for everybody");
@@ -109,7 +121,9 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("mapping.kernel", self.kernel, anything(), "how distances become weights");
   visit("mapping.temperature", self.temperature, above(0), "softmax kernel: exp(-d / temperature)");
   visit("mapping.width", self.width, above(0), "gaussian kernel: width as a share of the median smallest distance");
-  visit("mapping.threshold", self.threshold, between(0, 1), "weights below it are dropped; none left: uniform");
+  visit("mapping.threshold", self.threshold, at_least(0), "weights below it are dropped; none left: uniform");
+  visit("mapping.threshold_unit", self.threshold_unit, anything(),
+        "what mapping.threshold is a share of: all weight, or the mean weight of a parent");
   visit("mapping.global_share", self.global_share, between(0, 1),
         "share of every mixture that is the mean of all models, where clients have the same shares of classes");
   visit("mapping.fold", self.fold, anything(),
@@ -121,6 +135,9 @@ void FeromaOptions::fields(Self& self, Visit&& visit) {
   visit("mapping.counts", self.counts, anything(), "sample counts multiplied into the weights");
   visit("mapping.normalisation", self.normalisation, anything(), "row, or sinkhorn for equal use of every source");
   visit("mapping.join", self.join, anything(), "positional reproduces the reference implementation's ordering bug");
+  visit("mapping.strategies", self.strategies, anything(),
+        "a client's aggregation is called clustered, personal or global by its effective parents, or by how many "
+        "weights are above 0");
   visit("assign.rule", self.assign_rule, anything(),
         "an unlabelled client gets a kernel average, or the nearest model");
   visit("assign.metric", self.assign_metric, anything(), "distance between label-free profiles at test time");

@@ -1,15 +1,25 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace feroma {
 
+/// What says how far values spread around their mean.
+enum class SpreadKind { deviation, variance };
+constexpr auto enum_names(SpreadKind) {
+  using enum SpreadKind;
+  return std::array<std::pair<SpreadKind, std::string_view>, 2>{{{deviation, "deviation"}, {variance, "variance"}}};
+}
+
 /// Mean and population standard deviation of every coordinate.
 struct Moments {
   std::vector<float> mean;
-  std::vector<float> std;
+  std::vector<float> std;  ///< the variance where that was asked for
   friend bool operator==(const Moments&, const Moments&) = default;
 };
 
@@ -25,7 +35,8 @@ struct Rows {
 };
 
 /// Moments of the rows listed in `which`, which may repeat; sums run in that order, in double.
-[[nodiscard]] Moments moments_of(const Rows& rows, std::span<const std::uint32_t> which);
+[[nodiscard]] Moments moments_of(const Rows& rows, std::span<const std::uint32_t> which,
+                                 SpreadKind spread = SpreadKind::deviation);
 /// Coordinate-wise average of several moments.
 [[nodiscard]] Moments average(std::span<const Moments> moments);
 /// 2-Wasserstein distance between the diagonal Gaussians with these moments: the Euclidean distance of [mean, std].

@@ -24,14 +24,16 @@ constexpr auto enum_names(Subsampling) {
       {{off, "off"}, {bernoulli, "bernoulli"}, {halves, "halves"}}};
 }
 
-/// What stands where a class has fewer than two samples.
+/// What stands where a class has too few samples.
 enum class MissingClass {
   mask,       ///< zeros, and the class prior says that it is absent
   minus_one,  ///< -1 in every entry, compared like a real value (the reference implementation)
+  zero,       ///< 0 in every entry, compared like a real value
 };
 constexpr auto enum_names(MissingClass) {
   using enum MissingClass;
-  return std::array<std::pair<MissingClass, std::string_view>, 2>{{{mask, "mask"}, {minus_one, "minus_one"}}};
+  return std::array<std::pair<MissingClass, std::string_view>, 3>{
+      {{mask, "mask"}, {minus_one, "minus_one"}, {zero, "zero"}}};
 }
 
 /// Lengths of a profile's blocks. The label-free part comes first, so a prefix of the vector is a valid profile.
@@ -43,6 +45,7 @@ struct ProfileShape {
   /// The label-free moments are of activations, never below 0 and mostly 0 where they are rare: their spreads are far
   /// noisier than those of other numbers.
   bool activations = false;
+  bool variances = false;  ///< spreads are variances, not deviations
 
   [[nodiscard]] std::size_t label_free_size() const { return 2 * static_cast<std::size_t>(marginal); }
   [[nodiscard]] std::size_t size() const {
@@ -68,6 +71,8 @@ struct ProfileRule {
   Subsampling subsampling = Subsampling::off;
   int replicates = 3;  ///< masks or halves
   MissingClass missing = MissingClass::mask;
+  int least_samples = 2;  ///< a class with fewer is missing
+  SpreadKind spread = SpreadKind::deviation;
 };
 
 /// What is known of the rows' classes: one each, or for multi-label data any number of them; nothing where unlabelled.
