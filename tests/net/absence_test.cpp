@@ -145,17 +145,19 @@ TEST_F(Absence, AServerWaitsForThoseWhoHaveToBeTold) {
   FederationPlan todo = plan(what);
   todo.server.min_clients = 5;
   todo.server.linger_seconds = 1000;  // fifty seconds
-  Coordinator coordinator(todo, stop);
   std::atomic<bool> told = false;
+  Hub* hub = nullptr;
   todo.round_finished = [&](const RoundRecord& round, int rounds) {
     if (round.round == rounds) {
       clients.emplace_back([&] {
         live(
-            0, [&] { return std::make_unique<Pipe>(coordinator.hub()); }, "late");
+            0, [&] { return std::make_unique<Pipe>(*hub); }, "late");
         told = true;
       });
     }
   };
+  Coordinator coordinator(todo, stop);
+  hub = &coordinator.hub();
   {
     // Client 0 comes once and goes: it is known from then on.
     Pipe pipe(coordinator.hub());
