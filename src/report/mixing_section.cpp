@@ -40,7 +40,8 @@ std::string undrawn_line(const Json& mixing) {
 std::string maps_html(const std::string& figures) {
   return fmt::format(
       "<p class=\"lead\">Each row is a client's new model, each column a client "
-      "whose model went into it, and the stronger the colour of a cell the larger its weight; clients with the same "
+      "whose model went into it, and the stronger the colour of a cell the larger its weight, up to the largest one; "
+      "clients with the same "
       "kind "
       "of data form blocks.</p>"
       "<div class=\"options\"><label><input type=\"checkbox\" id=\"sort\" checked>sort by distribution</label>"

@@ -205,6 +205,14 @@ async function expectCells(page, folder, round, sorted) {
   assert.ok(await tooltip(page).isHidden());
 }
 
+/** The colours end with the largest weight that is drawn. */
+async function expectScale(page, folder) {
+  const largest = Math.max(...eventsOf(folder, "mixing").flatMap(({ file }) => [...readMatrix(join(folder, file))]));
+  const ticks = (await page.locator(".ticks b").allTextContents()).map(Number);
+  assert.equal(Math.min(...ticks), 0);
+  assert.ok(Math.abs(Math.max(...ticks) - largest) < 0.00051, `the scale ends with ${ticks}, the weights with ${largest}`);
+}
+
 /** Any round by slider, sorted or not, and one after the other. */
 async function expectMixing(page, folder) {
   const figure = page.locator("figure[data-mixing]");
@@ -216,6 +224,7 @@ async function expectMixing(page, folder) {
   const last = mixed.at(-1);
   assert.ok(mixed.length > 2, `${mixed.length} rounds were mixed`);
   assert.equal(await shown(), `round ${last}`);
+  await expectScale(page, folder);
   await expectCells(page, folder, last, true);
   const sortedPicture = await drawn();
   await page.getByLabel("sort by distribution").focus();

@@ -100,18 +100,26 @@
   };
   readTheme();
 
-  // A root spreads the small weights. It is chosen so that the weight within four equal groups has the middle colour.
-  const clients = Math.max(10, ...data.mixing.flatMap((map) => map.rounds.map((round) => round.sources.length)));
-  const root = Math.min(0.5, Math.max(0.25, Math.log(0.5) / Math.log(4 / clients)));
+  // The colours end with the largest weight of all maps, so that what is compared has one scale. A root spreads the
+  // small ones. It is chosen so that the weight within four equal groups has the middle colour.
+  const pairs = (text) => text.match(/../g) || [];
+  const rounds = data.mixing.flatMap((map) => map.rounds);
+  const most = rounds.reduce((top, round) => pairs(round.weights).reduce((a, b) => Math.max(a, parseInt(b, 36)), top), 0) / 1000 || 1;
+  const clients = Math.max(10, ...rounds.map((round) => round.sources.length));
+  const root = Math.min(0.5, Math.max(0.25, Math.log(0.5) / Math.log(Math.min(0.4, 4 / clients / most))));
   const shade = (weight) => {
-    const t = Math.min(1, weight) ** root * (ramp.length - 1);
+    const t = Math.min(1, weight / most) ** root * (ramp.length - 1);
     const i = Math.min(ramp.length - 2, Math.floor(t));
     return `rgb(${ramp[i].map((a, k) => Math.round(a + (ramp[i + 1][k] - a) * (t - i))).join(" ")})`;
   };
   document.querySelectorAll(".ticks").forEach((ticks) => {
-    [0, 0.01, 0.05, 0.25, 1].filter((value) => value !== 0.01 || root < 0.4).forEach((value) => {
+    const place = (value) => 100 * (value / most) ** root;
+    const taken = [];
+    [0, most, 0.25, 0.05, 0.5, 0.1, 0.01].forEach((value) => {
+      if (value > most || taken.some((other) => Math.abs(other - place(value)) < 16)) return;
+      taken.push(place(value));
       const tick = element("b", value);
-      tick.style.left = `${100 * value ** root}%`;
+      tick.style.left = `${place(value)}%`;
       ticks.append(tick);
     });
   });
@@ -208,7 +216,11 @@
     }
 
     describe(round) {
-      const number = (value) => (value === null ? "-" : value.toFixed(3));
+      // What is small is not nothing: 0 is that all models are one.
+      const number = (value) => {
+        if (value === null) return "-";
+        return value !== 0 && Math.abs(value) < 0.001 ? value.toPrecision(2) : value.toFixed(3);
+      };
       this.output.textContent = `round ${round.round}`;
       this.slider.setAttribute("aria-valuetext", `round ${round.round}`);
       this.facts[0].textContent = number(round.contraction);
