@@ -17,6 +17,9 @@ namespace {
 constexpr int kComingsASecond = 5;
 /// Folders of data of which a certificate's visits are counted.
 constexpr std::ptrdiff_t kDataOfAVisitor = 100;
+/// How often what a visitor has released of one of them is kept anew: each time takes room in the journal, and whoever
+/// lies may count as far as it likes.
+constexpr int kCountsOfData = 100;
 /// Of more the log names some.
 constexpr std::size_t kClientsInALine = 10;
 /// What is said to clients that did nothing wrong: what they sent counts, they came again, or the server is the reason.
@@ -83,6 +86,7 @@ void Hub::count_release(const Session& session, const v1::Released& released, bo
   check_released(count);
   // What is kept last must be the largest: of two answers at once neither overtakes the other on its way to the disk.
   const std::lock_guard in_order(counting_);
+  bool has_grown = false;
   {
     const std::lock_guard lock(mutex_);
     if (!past_.released.contains(who) && !client &&
@@ -92,10 +96,14 @@ void Hub::count_release(const Session& session, const v1::Released& released, bo
       return;
     }
     ReleaseCount& known = past_.released[who];
-    if (count.releases > known.releases) {
+    has_grown = count.releases > known.releases;
+    if (has_grown) {
       known = count;
     }
     count = known;
+  }
+  if (!client && has_grown && ++kept_counts_[who] > kCountsOfData) {
+    return;
   }
   if (is_kept && job_.keep_count) {
     job_.keep_count(who, count);

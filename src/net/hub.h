@@ -173,7 +173,8 @@ class Hub final : public ClientPool, public SessionEvents {
   const Stop& stop_;
   const Stop* drain_;
   std::uint64_t largest_;
-  std::mutex counting_;  ///< held while a count of releases is kept; taken before `mutex_`
+  std::mutex counting_;                     ///< held while a count of releases is kept; taken before `mutex_`
+  std::map<std::string, int> kept_counts_;  ///< of visitors' data, with that lock
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t changes_ = 0;  ///< that were told of

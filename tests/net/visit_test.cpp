@@ -201,6 +201,48 @@ TEST_F(Visiting, ALostLedgerIsMissedByTheServerAndByTheFileBesideTheData) {
   EXPECT_EQ(visit_as(1003, "aa", false), "") << "nobody is told of another's";
 }
 
+// Otherwise one that lies could fill the server's disk.
+TEST_F(Visiting, TheJournalKeepsAHundredCountsOfAHundredData) {
+  serve(experiment("name = 'fedavg'", {"scenario.rounds=1", "scenario.drifts=1"}));
+  const auto journal_after = [&](const std::string& data, std::uint64_t releases) {
+    Pipe pipe(coordinator->hub(), {"pipe", ClientId{1000}, ""});
+    Outbox outbox(pipe);
+    v1::Hello hello;
+    hello.set_protocol(kProtocol);
+    hello.mutable_visit()->set_candidates(3);
+    std::string session;
+    static_cast<void>(introduce(hello, pipe, outbox, session));
+    Intake intake(session, std::uint64_t{1} << 30);
+    v1::ServerFrame frame;
+    while (pipe.receive(frame)) {
+      const std::optional<Saying> saying = intake.take(frame);
+      if (saying && std::holds_alternative<Job>(*saying)) {
+        v1::Answer head;
+        head.set_phase(kQuestionPhase);
+        head.set_task(std::get<Job>(*saying).task.digest());
+        head.mutable_released()->set_releases(releases);
+        head.mutable_released()->set_data(data);
+        outbox.send(head, Bytes(10));
+        break;
+      }
+    }
+    return std::filesystem::file_size(todo.state / "journal");
+  };
+  std::uintmax_t size = std::filesystem::file_size(todo.state / "journal");
+  for (std::uint64_t releases = 1; releases <= 100; ++releases) {
+    const std::uintmax_t grown = journal_after("aa", releases);
+    ASSERT_GT(grown, size) << releases;
+    size = grown;
+  }
+  EXPECT_EQ(journal_after("aa", 101), size);
+  for (int other = 1; other < 100; ++other) {
+    const std::uintmax_t grown = journal_after(fmt::format("{:04x}", other), 1);
+    ASSERT_GT(grown, size) << other;
+    size = grown;
+  }
+  EXPECT_EQ(journal_after("bb", 1), size);
+}
+
 TEST_F(Visiting, WhoAsksForPrivacyTellsNothingToAServerWithout) {
   serve(experiment("name = 'feroma'\nwarmup_rounds = 2"));
   VisitorOptions options{folder / "visitor"};
