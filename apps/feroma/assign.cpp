@@ -182,7 +182,7 @@ void predict(const PredictArguments& arguments) {
   const std::unique_ptr<Engine> engine = visitor_engine(experiment, experiment.model(assigned.input, assigned.classes));
   Trainer trainer(*engine);
   const std::unique_ptr<Predictor> predictor = make_predictor(assigned.offer);
-  const ScaledSamples samples({data.all}, assigned.scales);
+  const FittedSamples samples({data.all}, assigned.names.columns, assigned.scales);
   const std::vector<float> probabilities = predictor->predict(trainer, samples.all());
   write_file_atomically(arguments.out, predictions_csv(assigned, *data.dataset, probabilities));
   std::optional<double> accuracy;

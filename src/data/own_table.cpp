@@ -11,6 +11,7 @@
 #include "data/own_dataset.h"
 #include "data/sample_arrays.h"
 #include "feroma/core/error.h"
+#include "feroma/data/columns.h"
 #include "feroma/data/csv.h"
 #include "feroma/data/picture.h"
 
@@ -135,6 +136,9 @@ void append_inputs_(Samples& samples, const CsvTable& table, const fs::path& fol
   require(static_cast<std::size_t>(samples.shape.size()) == columns.size(), ErrorCode::invalid_data,
           "[csv] {}: dataset.shape must have the {} values of a row, got {}", table.name(), columns.size(),
           samples.shape.size());
+  for (const std::size_t column : columns) {
+    samples.columns.push_back(table.columns()[column]);
+  }
   for (std::size_t row = 0; row < table.rows(); ++row) {
     for (const std::size_t column : columns) {
       const double value = table.number(row, column);
@@ -224,6 +228,7 @@ Dataset read_own_table(const fs::path& folder, const OwnDatasetOptions& own, Fol
   } else {
     dataset.train = std::move(all.samples);
     dataset.test = read_table(tables.back(), folder, own, words, dataset.classes, role).samples;
+    arrange_columns_(dataset.test, dataset.train.columns, "[csv] " + tables.back().name());
   }
   if (visits) {
     mark_labels_(dataset, std::move(all.labelled));

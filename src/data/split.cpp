@@ -92,6 +92,7 @@ std::string first_factors(const std::string& name, int factors) {
 Samples take_samples(const Samples& samples, std::span<const std::uint32_t> indices, int classes) {
   Samples out;
   out.shape = samples.shape;
+  out.columns = samples.columns;
   const auto width = static_cast<std::size_t>(samples.shape.size());
   take(samples.pixels, out.pixels, indices, width);
   take(samples.values, out.values, indices, width);

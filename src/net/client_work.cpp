@@ -100,6 +100,10 @@ ClientWork make_client_work(const v1::Welcome& welcome, const SampleKind& sample
   return work;
 }
 
+std::vector<std::string> columns_in(const v1::Welcome& welcome) {
+  return {welcome.samples().columns().begin(), welcome.samples().columns().end()};
+}
+
 LedgerPlace ledger_place(const PrivacyOptions& privacy, const std::filesystem::path& state,
                          const std::filesystem::path& witness) {
   return {privacy.ledger.empty() ? state / "ledger" : std::filesystem::path(privacy.ledger), witness};

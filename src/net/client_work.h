@@ -30,6 +30,8 @@ struct SampleKind {
   bool multi_label = false;
 };
 
+/// How the federation calls a table's columns, in order; none where it does not say.
+[[nodiscard]] std::vector<std::string> columns_in(const v1::Welcome& welcome);
 /// The ledger of a client with this state folder: one that it names itself counts what it tells to all its federations.
 [[nodiscard]] LedgerPlace ledger_place(const PrivacyOptions& privacy, const std::filesystem::path& state,
                                        const std::filesystem::path& witness);

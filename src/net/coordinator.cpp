@@ -111,6 +111,7 @@ v1::Samples samples_of(const FederationPlan& plan) {
   samples.set_width(plan.input.width);
   samples.set_classes(plan.classes);
   samples.set_multi_label(plan.multi_label);
+  samples.mutable_columns()->Assign(plan.columns.begin(), plan.columns.end());
   return samples;
 }
 
@@ -470,7 +471,7 @@ void Coordinator::finish() {
     const std::filesystem::path unfinished = plan_.state / "results.unfinished";
     std::filesystem::remove_all(unfinished);
     store_models(unfinished, *algorithm_, plan_.experiment.algorithms.front().label, log_.committed(), files_->last,
-                 {plan_.experiment, model_, plan_.multi_label, scales_in(log_, plan_)});
+                 {plan_.experiment, model_, plan_.multi_label, scales_in(log_, plan_), {plan_.columns, {}}});
     detail::sync_folder(unfinished);
     detail::rename_file(unfinished, results);
     detail::sync_folder(plan_.state);

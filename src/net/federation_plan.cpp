@@ -1,3 +1,6 @@
+#include <set>
+
+#include "data/own_dataset.h"
 #include "data/sample_arrays.h"
 #include "feroma/core/error.h"
 #include "feroma/data/catalog.h"
@@ -21,6 +24,19 @@ SampleShape seen_by_clients(const Experiment& experiment) {
   const SampleShape stored = find_dataset(experiment.scenario.dataset).shape;
   return experiment.given.contains("scenario.shift") || can_be_turned(stored) ? seen_shape(stored, experiment.scenario)
                                                                               : stored;
+}
+
+/// A name for every value of a sample, each another one, or none at all.
+std::vector<std::string> columns_of(const std::string& list, SampleShape input) {
+  std::vector<std::string> columns = detail::split_list(list);
+  require(columns.empty() || static_cast<int>(columns.size()) == input.size(), ErrorCode::invalid_config,
+          "server.columns must name the {} values of a sample, got {}", input.size(), columns.size());
+  std::set<std::string> seen;
+  for (const std::string& column : columns) {
+    require(seen.insert(column).second, ErrorCode::invalid_config, "server.columns must differ, got \"{}\" twice",
+            column);
+  }
+  return columns;
 }
 
 /// Of a scenario a server takes what it needs to let clients in; the rest is nothing to tell of.
@@ -82,6 +98,7 @@ FederationPlan read_federation_plan(const Settings& settings) {
   plan.input = plan.server.input.empty() ? seen_by_clients(plan.experiment) : shape_of(plan.server.input);
   plan.classes = plan.server.classes > 0 ? plan.server.classes : find_dataset(dataset).classes;
   plan.multi_label = plan.server.multi_label || (!is_own_dataset(dataset) && find_dataset(dataset).multi_label);
+  plan.columns = columns_of(plan.server.columns, plan.input);
   plan.experiment = fit_to_samples(std::move(plan.experiment), plan.input, plan.classes);
   std::erase_if(plan.experiment.adapted, [](const AdaptedDefault& one) { return is_for_simulations(one.key); });
   return plan;

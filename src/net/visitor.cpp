@@ -38,6 +38,7 @@ class Visit {
     assigned_.round = welcome.committed();
     assigned_.model = work_.experiment.training.model;
     assigned_.input = work_.model.input;
+    assigned_.names.columns = columns_in(welcome);
     assigned_.classes = work_.model.classes;
     assigned_.multi_label = welcome.samples().multi_label();
     assigned_.standardise = work_.experiment.training.standardise;
@@ -51,7 +52,7 @@ class Visit {
     if (assigned_.standardise) {
       assigned_.scales = take_scales(asked, assigned_.input, "the server's question");
     }
-    scaled_.emplace(samples_, assigned_.scales);
+    fitted_.emplace(samples_, assigned_.names.columns, assigned_.scales);
     TestContext context = this->context();
     const Message told = work_.algorithm->visitor_profile(asked, context);
     assigned_.bytes_up += told.bytes();
@@ -66,7 +67,7 @@ class Visit {
   }
 
   [[nodiscard]] Assigned take(const Job& job) {
-    require(scaled_.has_value(), ErrorCode::invalid_data, "the server's offer came before its question");
+    require(fitted_.has_value(), ErrorCode::invalid_data, "the server's offer came before its question");
     const Message message = decode_message(job.bytes, work_.initial->shared_layout(), "the server's offer");
     const Offer offer = offer_from(message);
     TestContext context = this->context();
@@ -80,8 +81,8 @@ class Visit {
  private:
   [[nodiscard]] TestContext context() {
     return {ClientId{0},
-            scaled_->all(),
-            scaled_->labelled(),
+            fitted_->all(),
+            fitted_->labelled(),
             work_.rng.derive("visitor"),
             *work_.trainer,
             seconds_,
@@ -92,7 +93,7 @@ class Visit {
   ClientWork work_;
   const VisitorSamples& samples_;
   const std::string data_;
-  std::optional<ScaledSamples> scaled_;  ///< since the server has said how
+  std::optional<FittedSamples> fitted_;  ///< since the server has said how
   std::optional<Disclosure> disclosure_;
   StageSeconds seconds_;
   Assigned assigned_;

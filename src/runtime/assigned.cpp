@@ -19,6 +19,8 @@ constexpr int kVersion = 2;
 /// The first one that says whether inputs are scaled.
 constexpr int kScaledVersion = 2;
 constexpr std::string_view kFile = "assigned.json";
+constexpr const char* kColumns = "input_columns";
+constexpr const char* kClasses = "class_names";
 constexpr std::array<std::string_view, 3> kChoiceNames{"profile", "labels", "confidence"};
 
 std::string model_file(std::size_t i) { return fmt::format("model-{}.safetensors", i); }
@@ -79,6 +81,19 @@ void read_scale_(Assigned& assigned, int version, const Json& json, const std::s
   }
 }
 
+Json names_or_null(const std::vector<std::string>& names) { return names.empty() ? Json(nullptr) : Json(names); }
+
+/// One for each of `count`, or none: earlier versions wrote none.
+std::vector<std::string> names_under(const Json& json, const char* key, std::int64_t count) {
+  if (!json.contains(key) || json.at(key).is_null()) {
+    return {};
+  }
+  auto names = json.at(key).get<std::vector<std::string>>();
+  require(static_cast<std::int64_t>(names.size()) == count, ErrorCode::invalid_data,
+          "{} must have {} names or be null, got {}", key, count, names.size());
+  return names;
+}
+
 /// SHA-256 of each model's file; empty ones where an earlier version wrote none.
 std::vector<std::string> digests_in(const Json& json, std::size_t models) {
   if (!json.contains("sha256")) {
@@ -105,6 +120,8 @@ Assigned parse(const Json& json, const std::string& file) {
   assigned.classes = json.at("classes").get<int>();
   assigned.multi_label = json.at("multi_label").get<bool>();
   read_scale_(assigned, version, json, file);
+  assigned.names.columns = names_under(json, kColumns, assigned.input.size());
+  assigned.names.classes = names_under(json, kClasses, assigned.classes);
   assigned.choice = choice_of(json.at("chosen_by").get<std::string>());
   assigned.candidates = json.at("candidates").get<int>();
   assigned.bytes_down = json.at("bytes_down").get<std::int64_t>();
@@ -139,6 +156,8 @@ void write_assigned(const fs::path& folder, const Assigned& assigned) {
                {"classes", assigned.classes},
                {"multi_label", assigned.multi_label},
                {"input_scale", scale_of(assigned)},
+               {kColumns, names_or_null(assigned.names.columns)},
+               {kClasses, names_or_null(assigned.names.classes)},
                {"chosen_by", kChoiceNames[static_cast<std::size_t>(assigned.choice)]},
                {"candidates", assigned.candidates},
                {"bytes_down", assigned.bytes_down},

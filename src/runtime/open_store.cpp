@@ -46,6 +46,18 @@ std::string chosen_label(const fs::path& folder, const std::string& wanted) {
   return wanted;
 }
 
+/// A list of names, which is empty or has one for each.
+std::vector<std::string> names_of_each(ArchiveReader& archive, std::int64_t count, const std::string& file) {
+  const auto size = archive.get<std::uint32_t>();
+  require(size == 0 || size == count, ErrorCode::invalid_data, "{}: must have {} names or none, got {}", file, count,
+          size);
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    names.push_back(archive.get_string());
+  }
+  return names;
+}
+
 }  // namespace
 
 OpenedStore open_store(const fs::path& given, const std::string& wanted) {
@@ -88,6 +100,10 @@ OpenedStore open_store(const fs::path& given, const std::string& wanted) {
   if (store.experiment.training.standardise) {
     const auto numbers = archive.at_end() ? std::vector<float>() : archive.get_vector<float>();
     store.scales = scales_from(numbers, input, file.string());
+  }
+  if (!archive.at_end()) {
+    store.names.columns = names_of_each(archive, input.size(), file.string());
+    store.names.classes = names_of_each(archive, classes, file.string());
   }
   archive.expect_end();
   return store;

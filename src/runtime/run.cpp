@@ -223,7 +223,7 @@ class Run {
       result.dp_guarantee = "none: " + published_cost(loop.algorithm());
     }
     store_models(directory_.path(), loop.algorithm(), plan.label, loop.finished_rounds(), last,
-                 {experiment_, model_, federation_->multi_label(), scales_});
+                 {experiment_, model_, federation_->multi_label(), scales_, names_in(federation_->dataset())});
     writer.algorithm_finished(result);
     if (options_.observer.finished) {
       options_.observer.finished(result);

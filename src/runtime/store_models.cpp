@@ -31,6 +31,13 @@ std::string model_file(const std::string& label, const ServedModel& served, bool
 
 constexpr const char* kInputScale = "input_scale";
 
+void put_names(ArchiveWriter& archive, const std::vector<std::string>& names) {
+  archive.put<std::uint32_t>(static_cast<std::uint32_t>(names.size()));
+  for (const std::string& name : names) {
+    archive.put(std::string_view(name));
+  }
+}
+
 /// The algorithm's state, in which models that were stored are named; others are stored beside them.
 void store_state(const fs::path& folder, const Algorithm& algorithm, const std::string& label, Round finished,
                  const StoreSubject& subject, const std::map<const Parameters*, std::string>& stored) {
@@ -56,10 +63,16 @@ void store_state(const fs::path& folder, const Algorithm& algorithm, const std::
   if (!subject.scales.empty()) {
     archive.put(numbers_of(subject.scales));
   }
+  if (subject.names != DataNames()) {  // without them the file is as earlier versions wrote it
+    put_names(archive, subject.names.columns);
+    put_names(archive, subject.names.classes);
+  }
   write_checkpoint(store_state_path(folder, label), archive.bytes());
 }
 
 }  // namespace
+
+DataNames names_in(const Dataset& dataset) { return {dataset.train.columns, dataset.class_names}; }
 
 std::map<std::string, std::string> about_model(const std::string& model, const std::string& algorithm,
                                                const InputScales& scales) {

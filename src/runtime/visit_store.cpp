@@ -1,4 +1,5 @@
 #include "feroma/core/error.h"
+#include "feroma/data/columns.h"
 #include "feroma/evaluation/visit.h"
 #include "feroma/runtime/assigned.h"
 #include "feroma/runtime/input_survey.h"
@@ -22,10 +23,21 @@ auto named(const std::string& label, Step step) {
 
 }  // namespace
 
-ScaledSamples::ScaledSamples(const VisitorSamples& samples, std::span<const InputScale> scales)
+FittedSamples::FittedSamples(const VisitorSamples& samples, std::span<const std::string> columns,
+                             std::span<const InputScale> scales)
     : all_(with_scales(samples.all, scales)) {
   if (samples.labelled != nullptr) {
     labelled_ = with_scales(*samples.labelled, scales);
+  }
+  if (!needs_arranging(*all_.samples, columns)) {
+    return;
+  }
+  Samples copy = *all_.samples;
+  arrange_columns_(copy, columns, "the samples' table");
+  arranged_ = std::make_unique<const Samples>(std::move(copy));
+  all_.samples = arranged_.get();
+  if (labelled_) {
+    labelled_->samples = arranged_.get();
   }
 }
 
@@ -44,8 +56,8 @@ Assigned assign_from(const OpenedStore& store, const VisitorSamples& samples, co
   Trainer trainer(*engine);
   StageSeconds seconds;
   const Rng rng(static_cast<std::uint64_t>(store.experiment.scenario.seed));
-  const ScaledSamples scaled(samples, store.scales);
-  TestContext context{ClientId{0}, scaled.all(), scaled.labelled(), rng.derive("visitor"),
+  const FittedSamples fitted(samples, store.names.columns, store.scales);
+  TestContext context{ClientId{0}, fitted.all(), fitted.labelled(), rng.derive("visitor"),
                       trainer,     seconds,      nullptr,           disclosure};
   const Message question = store.algorithm->visitor_question();
   Message sent = question;
@@ -61,6 +73,7 @@ Assigned assign_from(const OpenedStore& store, const VisitorSamples& samples, co
   assigned.multi_label = store.multi_label;
   assigned.standardise = store.experiment.training.standardise;
   assigned.scales = store.scales;
+  assigned.names = store.names;
   assigned.choice = offer.choice;
   assigned.candidates = static_cast<int>(offer.models.size());
   assigned.bytes_down = sent.bytes() + to_message(offer).bytes();

@@ -46,6 +46,18 @@ TEST_F(OwnDataset, ArraysWithTheirOwnTestFiles) {
   EXPECT_EQ(dataset->domain_names, (std::vector<std::string>{"0", "1"}));
 }
 
+TEST_F(OwnDataset, ColumnsOfTwoTablesGoByTheirNames) {
+  describe("kind = \"csv\"\nfile = \"a.csv\"\ntest_file = \"b.csv\"\nlabel_column = \"y\"\n");
+  put("a.csv", "x,w,y\n1,10,0\n2,20,1\n");
+  put("b.csv", "w,y,x\n30,0,3\n40,1,4\n");
+  const auto dataset = load();
+  EXPECT_EQ(dataset->train.columns, (std::vector<std::string>{"x", "w"}));
+  EXPECT_EQ(dataset->test.columns, dataset->train.columns);
+  EXPECT_EQ(dataset->test.values, (std::vector<float>{3, 30, 4, 40}));
+  put("b.csv", "w,y,v\n30,0,3\n");
+  refuses(ErrorCode::invalid_data, "b.csv: must have a column \"x\" like the training data; \"v\" is none of theirs");
+}
+
 TEST_F(OwnDataset, OneNpzWithSeveralLabelsPerSample) {
   describe("kind = \"npz\"\nfile = \"all.npz\"\ninputs = \"x\"\nlabels = \"y\"\ntest_fraction = 0.5\n");
   const std::vector<std::int64_t> wide{4, 2};

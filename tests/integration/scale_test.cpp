@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "tests/integration/federation_files.h"
@@ -82,6 +83,22 @@ class ScaledTables : public test::FederationFiles {
       const std::string text = patient_row(numbers, owner, last_times);
       rows << text << "\n";
       all << text << ",owner-" << owner << "\n";
+    }
+  }
+
+  /// The rows of a folder in another one, with the columns the other way round and `age` under another name.
+  void write_turned(const std::string& from, const std::string& to, const std::string& age) const {
+    std::filesystem::create_directory(path(to));
+    std::filesystem::copy_file(path(from + "/dataset.toml"), path(to + "/dataset.toml"));
+    std::istringstream lines(text_of(path(from + "/rows.csv")));
+    std::ofstream rows(path(to + "/rows.csv"));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream cells(line);
+      std::string turned;
+      for (std::string cell; std::getline(cells, cell, ',');) {
+        turned = (cell == "age" ? age : cell) + (turned.empty() ? "" : "," + turned);
+      }
+      rows << turned << "\n";
     }
   }
 
@@ -165,6 +182,37 @@ TEST_F(ScaledTables, LargeInputsAreWarnedOfWhereTheModelTakesThemAsTheyAre) {
   }
 }
 
+// Whoever exports a table anew gets its columns in another order, or under other names.
+TEST_F(ScaledTables, ColumnsGoByTheirNames) {
+  write_data("data");
+  write_config("run.toml", "data", "name = 'fedavg'", "test_clients = 1");
+  play("run.toml", "run");
+  const double accuracy = assigned_and_predicted("run", "data-ward-0");
+  const std::string predictions = text_of(path("predictions.csv"));
+  write_turned("data-ward-0", "turned", "age");
+  EXPECT_EQ(predicted("assigned", "turned"), accuracy);
+  EXPECT_EQ(text_of(path("predictions.csv")), predictions);
+  EXPECT_EQ(assigned_and_predicted("run", "turned"), accuracy);
+  write_turned("data-ward-0", "renamed", "years");
+  for (const std::string& command : {"assign " + path("run") + " " + path("renamed") + " --out " + path("again"),
+                                     "predict " + path("assigned") + " " + path("renamed")}) {
+    const Result refused = feroma_cli(command, test::Stream::err);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_TRUE(contains(refused.output, "must have a column \"age\" like the training data; \"years\" is none"))
+        << refused.output;
+  }
+  // Earlier versions kept no names.
+  nlohmann::ordered_json assigned = nlohmann::ordered_json::parse(text_of(path("assigned/assigned.json")));
+  ASSERT_EQ(assigned.at("input_columns").dump(),
+            "[\"glucose\",\"age\",\"pressure\",\"platelets\",\"income\",\"dose\"]");
+  ASSERT_EQ(assigned.at("class_names").dump(), "[\"ill\",\"well\"]");
+  assigned.erase("input_columns");
+  assigned.erase("class_names");
+  std::ofstream(path("assigned/assigned.json")) << assigned.dump();
+  EXPECT_EQ(predicted("assigned", "data-ward-0"), accuracy);
+  EXPECT_NE(predicted("assigned", "renamed"), accuracy) << "taken as they are";
+}
+
 TEST_F(ScaledTables, AColumnsUnitDoesNotMatter) {
   write_data("grams");
   write_data("tons", 1e-6);
@@ -193,10 +241,11 @@ class ScaledFederation : public ScaledTables {
   }
 
   /// A server, four clients that `client` starts with `$id`, a visit to it, and what becomes of a server's results.
-  [[nodiscard]] Result federated(const std::string& client) const {
+  [[nodiscard]] Result federated(const std::string& client, const std::string& columns = "") const {
     const std::string address = " --server 127.0.0.1:$port --insecure ";
     const std::string server_file =
-        "[server]\ninput = '6'\nclasses = 2\nmin_clients = 4\ngrace_seconds = 0.5\nlinger_seconds = 3\n";
+        "[server]\ninput = '6'\nclasses = 2\nmin_clients = 4\ngrace_seconds = 0.5\nlinger_seconds = 3\ncolumns = '" +
+        columns + "'\n";
     std::ofstream(path("config.toml")) << text_of(path("scenario.toml")) << server_file;
     return beside_the_server("for id in 0 1 2 3; do (timeout 60 $feroma client " + client +
                                  " --client $id --state client-$id" + address +
@@ -226,6 +275,24 @@ TEST_F(ScaledFederation, ClientsScaleTheirOwnFoldersToo) {
   EXPECT_GT(accuracy, 85);
   EXPECT_EQ(assigned_and_predicted("federation", "data-ward-0"), accuracy);
   EXPECT_FALSE(contains(text_of(path("client-0.out")), "inputs are large")) << text_of(path("client-0.out"));
+}
+
+// A site whose columns have another order is like the others, and one that names them otherwise takes no part.
+TEST_F(ScaledFederation, ColumnsOfSitesGoByTheirNames) {
+  write_turned("data-site-2", "data-turned-2", "age");
+  for (const int site : {0, 1, 3}) {
+    std::filesystem::rename(path(fmt::format("data-site-{}", site)), path(fmt::format("data-turned-{}", site)));
+  }
+  const Result result = federated("--data data-turned-$id", kPatientColumns);
+  ASSERT_EQ(result.exit_code, 0) << text_of(path("visit.out")) << text_of(path("server.err"));
+  write_turned("data-ward-0", "ward-turned", "age");
+  write_turned("data-ward-0", "ward-renamed", "years");
+  const double accuracy = predicted("visited", "data-ward-0");
+  EXPECT_GT(accuracy, 85);
+  EXPECT_EQ(predicted("visited", "ward-turned"), accuracy) << "what a server assigns has the names too";
+  EXPECT_EQ(assigned_and_predicted("federation", "ward-turned"), accuracy) << "and what it leaves behind";
+  EXPECT_TRUE(contains(feroma_cli("predict " + path("visited") + " " + path("ward-renamed"), test::Stream::err).output,
+                       "must have a column \"age\""));
 }
 
 }  // namespace

@@ -112,5 +112,18 @@ TEST(FederationPlan, RefusesWhatOnlyASimulatorCanKeep) {
   EXPECT_EQ(plan_of("min_clients = 2", "participation = 0.5\n").experiment.scenario.participation, 0.5);
 }
 
+TEST(FederationPlan, NamesEveryColumnOrNone) {
+  EXPECT_TRUE(plan_of("classes = 2\ninput = '2'").columns.empty());
+  EXPECT_EQ(plan_of("classes = 2\ninput = '2'\ncolumns = 'age, pressure'").columns,
+            (std::vector<std::string>{"age", "pressure"}));
+  const auto refusal = [](const std::string& columns) {
+    return error_of(ErrorCode::invalid_config, [&] {
+      static_cast<void>(plan_of(fmt::format("classes = 2\ninput = '2'\ncolumns = '{}'", columns)));
+    });
+  };
+  EXPECT_TRUE(holds(refusal("age"), "server.columns must name the 2 values of a sample, got 1"));
+  EXPECT_TRUE(holds(refusal("age, age"), "server.columns must differ, got \"age\" twice"));
+}
+
 }  // namespace
 }  // namespace feroma

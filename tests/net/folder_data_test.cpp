@@ -46,6 +46,26 @@ TEST(FolderData, IsSplitForTrainingAndValidation) {
   EXPECT_EQ(shard.held_out.size(), 20U);
 }
 
+std::vector<float> first_sample(const View& view) {
+  const auto values = std::span(view.samples->values).subspan(view.items.front().source * 2, 2);
+  return {values.begin(), values.end()};
+}
+
+TEST(FolderData, ColumnsComeIntoTheOrderOfTheFederation) {
+  const TempFolder folder;
+  write_visits(folder, 100);
+  const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+  const std::vector<float> own = first_sample(data->shard(1).train);
+  data->expect_columns({"pressure", "age"});
+  EXPECT_EQ(first_sample(data->shard(1).train), (std::vector<float>{own[1], own[0]}));
+  EXPECT_EQ(data->shard(1).window, 0) << "the same data";
+  write_visits(folder, 150);
+  EXPECT_GE(first_sample(data->shard(2).train)[0], 100) << "those that come later too";
+  const std::string refused = error_of(ErrorCode::invalid_data, [&] { data->expect_columns({"pressure", "weight"}); });
+  EXPECT_TRUE(holds(refused, "clinic: must have a column \"weight\" like the training data; \"age\" is none"))
+      << refused;
+}
+
 TEST(FolderData, LargeInputsAreWarnedOfWhereNobodyScalesThem) {
   const TempFolder folder;
   write_visits(folder, 100);

@@ -211,7 +211,15 @@ TEST_F(ScaledRun, WhatEarlierVersionsLeftHasNoScaleAndIsRefused) {
   run("run");
   const std::filesystem::path stored = store_state_path(folder / "run", "fedavg");
   Bytes bytes = read_checkpoint(stored);
-  bytes.resize(bytes.size() - sizeof(std::uint64_t) - 4 * sizeof(float));
+  const DataNames names = open_store(folder / "run", "").names;
+  std::size_t behind = sizeof(std::uint64_t) + 4 * sizeof(float);
+  for (const std::vector<std::string>* list : {&names.columns, &names.classes}) {
+    behind += sizeof(std::uint32_t);
+    for (const std::string& name : *list) {
+      behind += sizeof(std::uint64_t) + name.size();
+    }
+  }
+  bytes.resize(bytes.size() - behind);
   write_checkpoint(stored, bytes);
   const std::string error =
       test::error_of(ErrorCode::invalid_data, [&] { static_cast<void>(open_store(folder / "run", "")); });

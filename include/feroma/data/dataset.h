@@ -20,6 +20,7 @@ struct Samples {
   std::vector<std::uint8_t> targets;  ///< multi-label data: count x classes, 1 where the sample has the label
   std::vector<std::int32_t> domains;  ///< natural distribution of each sample, from 0; empty where there is none
   std::vector<std::int32_t> owners;   ///< whose sample it is (a patient, a subject), from 0; empty where unknown
+  std::vector<std::string> columns;   ///< of a table: what the values of a sample are called; empty elsewhere
 
   [[nodiscard]] std::size_t count() const { return labels.size(); }
   [[nodiscard]] bool multi_label() const { return !targets.empty(); }

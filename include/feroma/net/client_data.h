@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "feroma/drift/federation.h"
 
@@ -22,6 +24,9 @@ class ClientData {
   virtual void keep_past_windows() {}
   /// The federation's models take inputs as they are: now and after each change the log says where they are too large.
   virtual void expect_own_scale() {}
+  /// The federation calls a table's columns so: now and after each change they are brought into this order by their
+  /// names. An invalid_data error where they are others.
+  virtual void expect_columns(const std::vector<std::string>&) {}
   /// Its training data of a window that it has reached; an invalid_data error where they are gone.
   [[nodiscard]] virtual View train_of_window(int window) = 0;
 };

@@ -21,6 +21,7 @@ struct FederationPlan {
   SampleShape input;      ///< of clients' samples
   int classes = 0;
   bool multi_label = false;
+  std::vector<std::string> columns;  ///< of a table; none where nobody said
   ServerOptions server;
   std::filesystem::path state;
   bool stay = false;            ///< after the last round: serve visitors until told to stop

@@ -11,6 +11,7 @@ struct ServerOptions {
   std::string input;
   int classes = 0;
   bool multi_label = false;
+  std::string columns;
   int min_clients = 2;
   int min_answers = 2;
   double quorum = 0.8;
@@ -37,6 +38,9 @@ struct ServerOptions {
     visit("classes", self.classes, at_least(0), "labels that samples may have; 0: as the scenario's dataset");
     visit("multi_label", self.multi_label, anything(),
           "samples may have several labels, or none, as those of some datasets do anyway");
+    visit("columns", self.columns, anything(),
+          "names of a table's columns, with commas, in the order in which models take them; clients and visitors bring "
+          "theirs into it; empty: each as it has them");
     visit("min_clients", self.min_clients, at_least(1), "clients that must be there before a round begins");
     visit("min_answers", self.min_answers, at_least(1),
           "with fewer answers, or those of all who were asked, the round begins again");

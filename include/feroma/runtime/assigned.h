@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@ struct Assigned {
   bool multi_label = false;
   bool standardise = false;            ///< whether its inputs are scaled
   InputScales scales;                  ///< by these
+  DataNames names;                     ///< of columns and classes; none where an earlier version assigned it
   Choice choice = Choice::as_offered;  ///< how it was chosen
   int candidates = 1;                  ///< among so many models
   std::int64_t bytes_down = 0;         ///< what travelled, or would have
@@ -39,15 +41,18 @@ struct VisitorSamples {
 /// A visitor's trainer and what belongs to it.
 [[nodiscard]] std::unique_ptr<Engine> visitor_engine(const Experiment& experiment, const ModelSpec& model);
 
-/// The same samples at a model's scale, which must outlive them.
-class ScaledSamples {
+/// The same samples as a model takes them: a table's columns in its order, at its scale, which must outlive them. An
+/// invalid_data error where a column is none that it knows.
+class FittedSamples {
  public:
-  ScaledSamples(const VisitorSamples& samples, std::span<const InputScale> scales);
+  FittedSamples(const VisitorSamples& samples, std::span<const std::string> columns,
+                std::span<const InputScale> scales);
 
   [[nodiscard]] const View& all() const { return all_; }
   [[nodiscard]] const View* labelled() const { return labelled_ ? &*labelled_ : nullptr; }
 
  private:
+  std::unique_ptr<const Samples> arranged_;  ///< what the views borrow where columns had another order
   View all_;
   std::optional<View> labelled_;
 };

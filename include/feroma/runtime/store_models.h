@@ -4,8 +4,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/data/dataset.h"
 #include "feroma/data/scale.h"
 #include "feroma/report/record.h"
 #include "feroma/runtime/experiment.h"
@@ -13,12 +15,23 @@
 
 namespace feroma {
 
+/// What the data behind models call things; all of it may be empty.
+struct DataNames {
+  std::vector<std::string> columns;  ///< a table's, in the order in which models take them
+  std::vector<std::string> classes;  ///< one per class
+  friend bool operator==(const DataNames&, const DataNames&) = default;
+};
+
+/// Those of a dataset.
+[[nodiscard]] DataNames names_in(const Dataset& dataset);
+
 /// What a store's models are of.
 struct StoreSubject {
   const Experiment& experiment;
   const ModelSpec& model;
   bool multi_label = false;
   InputScales scales = {};
+  DataNames names = {};
 };
 
 /// Writes the models behind an algorithm's predictions, their index, and what else it needs to serve clients later,
@@ -34,6 +47,7 @@ struct OpenedStore {
   ModelSpec model;
   bool multi_label = false;
   InputScales scales;  ///< of the models' inputs
+  DataNames names;     ///< none in stores of earlier versions
   ParametersPtr initial;
   std::unique_ptr<Algorithm> algorithm;
 };
