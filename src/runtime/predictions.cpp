@@ -23,13 +23,15 @@ std::string sample_name(const Dataset& dataset, std::size_t number) {
 
 std::string predictions_csv(const Assigned& assigned, const Dataset& dataset, std::span<const float> probabilities) {
   const auto classes = static_cast<std::size_t>(assigned.classes);
+  const std::vector<std::string>& names = assigned.names.classes.empty() ? dataset.class_names : assigned.names.classes;
+  const bool are_named = !assigned.multi_label && names.size() == classes;
   std::string text = "sample";
   if (assigned.multi_label) {
     for (std::size_t u = 0; u < classes; ++u) {
       text += "," + class_name(dataset, u);
     }
   } else {
-    text += ",class,probability";
+    text += are_named ? ",class,probability,predicted_name" : ",class,probability";
   }
   text += "\n";
   for (std::size_t i = 0; i < probabilities.size() / classes; ++i) {
@@ -40,8 +42,9 @@ std::string predictions_csv(const Assigned& assigned, const Dataset& dataset, st
         text += fmt::format(",{:.6f}", probability);
       }
     } else {
-      const auto best = std::max_element(row.begin(), row.end());
-      text += fmt::format(",{},{:.6f}", class_name(dataset, static_cast<std::size_t>(best - row.begin())), *best);
+      const auto best = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+      text += fmt::format(",{},{:.6f}", class_name(dataset, best), row[best]);
+      text += are_named ? "," + csv_field(names[best]) : "";
     }
     text += "\n";
   }

@@ -213,6 +213,20 @@ TEST_F(ScaledTables, ColumnsGoByTheirNames) {
   EXPECT_NE(predicted("assigned", "renamed"), accuracy) << "taken as they are";
 }
 
+TEST_F(ScaledTables, ClassesAreNamedAsTheModelKnowsThem) {
+  write_data("data");
+  write_config("run.toml", "data", "name = 'fedavg'", "test_clients = 1");
+  play("run.toml", "run");
+  std::filesystem::create_directory(path("new"));
+  std::ofstream(path("new/dataset.toml")) << "[dataset]\nkind = 'csv'\nfile = 'rows.csv'\n";
+  std::ofstream(path("new/rows.csv")) << kPatientColumns << "\n9,0,120,900000,3e6,9e-5\n-9,160,120,0,3e6,0\n";
+  static_cast<void>(feroma_cli("assign " + path("run") + " " + path("new") + " --out " + path("assigned")));
+  ASSERT_EQ(feroma_cli("predict " + path("assigned") + " " + path("new") + " --out " + path("out.csv")).exit_code, 0);
+  const std::string text = text_of(path("out.csv"));
+  EXPECT_TRUE(text.starts_with("sample,class,probability,predicted_name\n0,0,")) << text;
+  EXPECT_TRUE(contains(text, ",ill\n1,1,") && text.ends_with(",well\n")) << text;
+}
+
 TEST_F(ScaledTables, AColumnsUnitDoesNotMatter) {
   write_data("grams");
   write_data("tons", 1e-6);
