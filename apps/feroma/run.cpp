@@ -123,6 +123,7 @@ void run(const RunArguments& arguments) {
   options.existing =
       arguments.resume ? Existing::resume : (arguments.overwrite ? Existing::overwrite : Existing::refuse);
   options.threads = threads;
+  options.keep_failed = true;
   options.observer = progress.observer();
   const std::atomic<bool>& stop = stop_on_interrupt();
   std::vector<ResultRecord> results;
@@ -149,6 +150,13 @@ void run(const RunArguments& arguments) {
     fmt::print("{}\n{}\nreport: {}\n", results_table(results), results_notes(results),
                (options.out / "report.html").string());
   }
+  std::string failed;
+  for (const ResultRecord& result : results) {
+    if (result.failed) {
+      failed += fmt::format("{}{} failed {}", failed.empty() ? "" : "\n", result.label, *result.failed);
+    }
+  }
+  require(failed.empty(), ErrorCode::invalid_data, "{}", failed);
 }
 
 std::string known_simd(const std::string& name) {

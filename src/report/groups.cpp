@@ -61,6 +61,11 @@ GroupRow row_of(const std::string& label, const std::vector<const OurResult*>& r
   row.label = label;
   row.seeds = results.size();
   row.not_applicable = results.front()->result.not_applicable;
+  const auto has_failed = [](const OurResult* result) { return result->result.failed.has_value(); };
+  if (const auto first = std::find_if(results.begin(), results.end(), has_failed); first != results.end()) {
+    row.failed = fmt::format("{} of {} failed: {}", std::count_if(first, results.end(), has_failed), results.size(),
+                             *(*first)->result.failed);
+  }
   std::vector<double> comparable;
   for (const OurResult* result : results) {
     const double value = comparable_accuracy(set.runs[result->run], result->result);
@@ -230,7 +235,7 @@ std::vector<std::size_t> ResultGroup::shown_columns() const {
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < group_columns().size(); ++c) {
     const bool any = std::any_of(rows.begin(), rows.end(), [c](const GroupRow& row) {
-      return row.shown(c).has_value() || (c == kAccuracy && row.not_applicable);
+      return row.shown(c).has_value() || (c == kAccuracy && (row.not_applicable || row.failed));
     });
     if (any) {
       shown.push_back(c);

@@ -19,9 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Records of earlier versions do not have these.
-constexpr std::array<std::string_view, 7> kAddedLater{"not_applicable",       "dp_guarantee",  "test_forward_passes",
+constexpr std::array<std::string_view, 8> kAddedLater{"not_applicable",       "dp_guarantee",  "test_forward_passes",
                                                       "test_backward_passes", "test_bytes_up", "test_bytes_down",
-                                                      "test_accuracy"};
+                                                      "test_accuracy",        "failed"};
 
 /// One list of fields serves writing and reading, so the two cannot differ.
 template <class Record, class Visit>

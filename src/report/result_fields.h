@@ -42,6 +42,7 @@ void visit_result(Record& record, Visit&& visit) {
   visit("test_bytes_down", record.test_bytes_down);
   visit("not_applicable", record.not_applicable);
   visit("dp_guarantee", record.dp_guarantee);
+  visit("failed", record.failed);
 }
 
 }  // namespace feroma::detail

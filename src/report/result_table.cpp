@@ -135,7 +135,7 @@ std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) 
       if (value && !std::isfinite(*value)) {
         value.reset();
       }
-      const char* const none = result.not_applicable ? "N/A" : "-";
+      const char* const none = result.not_applicable ? "N/A" : result.failed ? "failed" : "-";
       column.texts.push_back(value ? fmt::format(fmt::runtime(rule.format), *value) : none);
       column.values.push_back(value);
     }

@@ -105,7 +105,7 @@ std::string results_html(const RunData& run) {
   }
   html += "</tr></thead><tbody>";
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string reason = results[i].not_applicable.value_or("");
+    const std::string reason = results[i].not_applicable.value_or(results[i].failed.value_or(""));
     html += reason.empty() ? "<tr>" : fmt::format(R"(<tr title="{}">)", escape_html(reason));
     html += fmt::format(R"(<th scope="row"><i class="swatch c{}"></i>{}</th>)", colour_of(run, results[i].label),
                         escape_html(results[i].label));

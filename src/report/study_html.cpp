@@ -84,14 +84,15 @@ std::string group_section(const ResultGroup& group) {
   }
   html += "</tr></thead><tbody>";
   for (const GroupRow& row : group.rows) {
+    const std::string reason = row.not_applicable.value_or(row.failed.value_or(""));
     html += fmt::format("<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td>",
-                        row.not_applicable ? fmt::format(" title=\"{}\"", escape_html(*row.not_applicable)) : "",
-                        escape_html(row.label), row.rank ? fmt::format("{}", *row.rank) : "-", row.seeds);
+                        reason.empty() ? "" : fmt::format(" title=\"{}\"", escape_html(reason)), escape_html(row.label),
+                        row.rank ? fmt::format("{}", *row.rank) : "-", row.seeds);
     for (const std::size_t c : columns) {
       const std::optional<MeanDeviation>& value = row.shown(c);
       html += value ? fmt::format("<td>{}</td>",
                                   detail::spread_text(value->mean, value->deviation, group_columns()[c].digits))
-                    : fmt::format("<td class=\"none\">{}</td>", row.not_applicable ? "N/A" : "-");
+                    : fmt::format("<td class=\"none\">{}</td>", row.no_value());
     }
     html += "</tr>";
   }

@@ -57,7 +57,8 @@ Json group_json(const ResultGroup& group) {
     Json one{{"label", row.label},
              {"seeds", row.seeds},
              {"rank", row.rank ? Json(*row.rank) : Json(nullptr)},
-             {"not_applicable", text_or_null(row.not_applicable)}};
+             {"not_applicable", text_or_null(row.not_applicable)},
+             {"failed", text_or_null(row.failed)}};
     for (std::size_t c = 0; c < row.values.size(); ++c) {
       const GroupColumn& column = group_columns()[c];
       if (!row.values[c]) {

@@ -101,7 +101,7 @@ std::string group_latex(const ResultGroup& group, std::size_t number) {
     for (const std::size_t c : columns) {
       const std::optional<MeanDeviation>& value = row.shown(c);
       body += cell(value ? detail::spread_text(value->mean, value->deviation, group_columns()[c].digits, kPlusMinus)
-                         : std::string(row.not_applicable ? "N/A" : "--"));
+                         : std::string(row.no_value() == "-" ? "--" : row.no_value()));
     }
     body += " \\\\\n";
   }

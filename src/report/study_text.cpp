@@ -61,11 +61,17 @@ std::string group_text(const ResultGroup& group) {
     rows[0].push_back({column.title});
     for (std::size_t i = 0; i < group.rows.size(); ++i) {
       const std::optional<MeanDeviation>& value = group.rows[i].shown(c);
-      const std::string none = group.rows[i].not_applicable ? "N/A" : "-";
-      rows[i + 1].push_back({value ? detail::spread_text(value->mean, value->deviation, column.digits) : none});
+      rows[i + 1].push_back({value ? detail::spread_text(value->mean, value->deviation, column.digits)
+                                   : std::string(group.rows[i].no_value())});
     }
   }
-  return fmt::format("{}\n{}", group.title, detail::text_grid(rows, /*left=*/1, /*colour=*/false));
+  std::string text = fmt::format("{}\n{}", group.title, detail::text_grid(rows, /*left=*/1, /*colour=*/false));
+  for (const GroupRow& row : group.rows) {
+    if (row.failed) {
+      text += fmt::format("{}: {}\n", row.label, *row.failed);
+    }
+  }
+  return text;
 }
 
 std::string comparison_text(const Comparison& comparison) {

@@ -29,16 +29,21 @@ Scenario scenario_of(const Settings& settings) {
   return scenario;
 }
 
-ResultRecord not_applicable(std::string label, std::string algorithm, std::string reason) {
+ResultRecord without_figures(std::string label, std::string algorithm) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   ResultRecord record;
   record.label = std::move(label);
   record.algorithm = std::move(algorithm);
-  record.not_applicable = std::move(reason);
   record.accuracy = record.accuracy_std_clients = record.accuracy_worst10 = kNone;
   record.seconds_total = record.samples_per_second = kNone;
   record.bytes_up_per_client_round = record.bytes_down_per_client_round = kNone;
   record.forward_passes_per_client_round = record.backward_passes_per_client_round = kNone;
+  return record;
+}
+
+ResultRecord not_applicable(std::string label, std::string algorithm, std::string reason) {
+  ResultRecord record = without_figures(std::move(label), std::move(algorithm));
+  record.not_applicable = std::move(reason);
   return record;
 }
 

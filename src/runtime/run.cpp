@@ -102,14 +102,18 @@ class Run {
     return experiment_;
   }
 
-  ResultRecord leave_out(const AlgorithmPlan& plan, const std::string& reason, RunWriter& writer) {
-    log::warning("{}: not applicable: {}", plan.label, reason);
-    ResultRecord result = not_applicable(plan.label, plan.name, reason);
+  /// A result of an algorithm that has no figures.
+  ResultRecord without_figures_of(const AlgorithmPlan& plan) const {
+    ResultRecord result = without_figures(plan.label, plan.name);
     if (!plan.preset.empty()) {
       result.preset = plan.preset;
     }
     result.seed = experiment_.scenario.seed;
     result.metric = federation_->multi_label() ? "auroc" : "accuracy";
+    return result;
+  }
+
+  ResultRecord finished(ResultRecord result, RunWriter& writer) const {
     writer.algorithm_finished(result);
     if (options_.observer.finished) {
       options_.observer.finished(result);
@@ -175,7 +179,10 @@ class Run {
   ResultRecord run_algorithm(RunCheckpoint& commit, RunWriter& writer) {
     const AlgorithmPlan& plan = experiment_.algorithms[commit.results.size()];
     if (const auto& reason = checks_[commit.results.size()].not_applicable) {
-      return leave_out(plan, *reason, writer);
+      log::warning("{}: not applicable: {}", plan.label, *reason);
+      ResultRecord result = without_figures_of(plan);
+      result.not_applicable = reason;
+      return finished(std::move(result), writer);
     }
     std::optional<Disclosures> disclosures;
     if (experiment_.privacy.guarded()) {
@@ -196,6 +203,25 @@ class Run {
     if (options_.observer.started) {
       options_.observer.started(plan.label, loop.finished_rounds(), loop.rounds());
     }
+    try {
+      return play(loop, plan, commit, writer, disclosures ? &*disclosures : nullptr);
+    } catch (const Error& error) {
+      // A full disk, a wish to stop and what a folder holds are not the algorithm's.
+      const bool its_own = error.code() != ErrorCode::io && error.code() != ErrorCode::interrupted;
+      if (!options_.keep_failed || !its_own) {
+        throw;
+      }
+      log::warning("{}: failed after {} of {} rounds: {}", plan.label, loop.finished_rounds(), loop.rounds(),
+                   error.what());
+      ResultRecord result = without_figures_of(plan);
+      result.failed = fmt::format("after {} of {} rounds: {}", loop.finished_rounds(), loop.rounds(), error.what());
+      return finished(std::move(result), writer);
+    }
+  }
+
+  /// What is left of a loop's rounds, and its tests.
+  ResultRecord play(RoundLoop& loop, const AlgorithmPlan& plan, RunCheckpoint& commit, RunWriter& writer,
+                    const Disclosures* disclosures) {
     RoundRecord last = commit.last_round;
     while (loop.finished_rounds() < loop.rounds()) {
       last = loop.play_round();
@@ -224,11 +250,7 @@ class Run {
     }
     store_models(directory_.path(), loop.algorithm(), plan.label, loop.finished_rounds(), last,
                  {experiment_, model_, federation_->multi_label(), scales_, names_in(federation_->dataset())});
-    writer.algorithm_finished(result);
-    if (options_.observer.finished) {
-      options_.observer.finished(result);
-    }
-    return result;
+    return finished(std::move(result), writer);
   }
 
   const RunOptions& options_;

@@ -70,7 +70,8 @@ TEST(Summary, HasExactlyTheContractsKeysInOrder) {
                                             "test_bytes_up",
                                             "test_bytes_down",
                                             "not_applicable",
-                                            "dp_guarantee"}));
+                                            "dp_guarantee",
+                                            "failed"}));
   EXPECT_EQ(json["results"][0]["seconds"].dump(),
             R"({"data":0.5,"train":18.0,"profile":0.25,"map":0.125,"aggregate":0.5,"evaluate":2.0,"save":0.125})");
   EXPECT_EQ(json["scenario"].dump(), R"({"clients":20,"dataset":"fmnist","force_change":false,"participation":1.0})");

@@ -31,10 +31,13 @@ struct GroupRow {
   std::optional<double> comparable;                  ///< mean of comparable_accuracy
   std::optional<std::size_t> rank;                   ///< by it, 1 is best
   std::optional<std::string> not_applicable;
+  std::optional<std::string> failed;  ///< how many of its seeds did, and why the first one
 
   /// The value that a table for people has in a column: `known` says nothing where one model serves everybody, which
   /// makes it the accuracy.
   [[nodiscard]] const std::optional<MeanDeviation>& shown(std::size_t column) const;
+  /// What stands where there is no value.
+  [[nodiscard]] std::string_view no_value() const { return not_applicable ? "N/A" : failed ? "failed" : "-"; }
 };
 
 /// Runs that differ in nothing but seed and algorithms.

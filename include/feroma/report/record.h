@@ -90,6 +90,7 @@ struct ResultRecord {
   std::optional<double> epsilon;
   std::optional<std::string> dp_guarantee;    ///< what is promised, or "none" and why; absent where nothing is noised
   std::optional<std::string> not_applicable;  ///< why the method has no meaning here; it was not run
+  std::optional<std::string> failed;          ///< why it ended before its last round; it has no figures then
 };
 
 }  // namespace feroma

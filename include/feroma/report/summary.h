@@ -31,7 +31,8 @@ void write_summary(const std::filesystem::path& path, const Summary& summary);
 [[nodiscard]] Summary read_summary(const std::filesystem::path& path);
 [[nodiscard]] Summary parse_summary(std::string_view text, const std::string& name);
 
-/// The result of a method that has no meaning for the model or the data: there are no numbers.
+/// A result without numbers, of a method that failed or has no meaning for the model or the data.
+[[nodiscard]] ResultRecord without_figures(std::string label, std::string algorithm);
 [[nodiscard]] ResultRecord not_applicable(std::string label, std::string algorithm, std::string reason);
 
 }  // namespace feroma

@@ -38,6 +38,9 @@ struct RunOptions {
   /// What becomes of a run none of whose algorithms is applicable: a run with the reasons for results, or an
   /// `unsupported` error before anything is written.
   bool keep_not_applicable = false;
+  /// What becomes of a run one of whose algorithms fails, because it diverges for example: a result that says so, after
+  /// which the next algorithm is played, or the error.
+  bool keep_failed = false;
 };
 
 /// Runs every algorithm of the experiment and writes the run directory; `stop` becoming true ends it with `interrupted`
