@@ -132,12 +132,16 @@ std::string what_comes_next(const ServerStatus& status, int min_clients) {
                                                         : fmt::format("all {} rounds are done", status.rounds_finished);
 }
 
-/// The operator's word that a journal's damaged end may go; nothing is started.
+/// The operator's word that a journal's damaged end may go, and lines for people; nothing is started.
 void set_damage_aside(const std::string& state) {
   const OwnerOnly made;
-  const std::filesystem::path aside = RoundLog::set_damage_aside(state);
-  fmt::print("{}\n", aside.empty() ? fmt::format("{}: the journal is not damaged", state)
-                                   : fmt::format("what was damaged is in {} now", aside.string()));
+  const std::vector<std::string> done = RoundLog::set_damage_aside(state);
+  for (const std::string& sentence : done) {
+    fmt::print("{}\n", sentence);
+  }
+  if (done.empty()) {
+    fmt::print("{}: neither the journal nor what grows with it is damaged\n", state);
+  }
 }
 
 void serve(ServerArguments arguments) {
@@ -218,8 +222,9 @@ void add_server_command(CLI::App& app) {
                    "Whoever looks must know its first line; elsewhere than on loopback one is made up otherwise")
       ->needs(dashboard);
   command->add_flag("--stay", arguments->stay, "After the last round go on serving `feroma assign` until stopped");
-  command->add_flag("--set-damage-aside", arguments->set_damage_aside,
-                    "Move a journal's damaged end aside, so that the next start goes on after the last whole round");
+  command->add_flag(
+      "--set-damage-aside", arguments->set_damage_aside,
+      "Move a journal's damaged end, and damaged figures, aside: the next start goes on after the last whole round");
   command->add_flag("--check", arguments->check, "Only look whether it could start: config, certificates, disk, port");
   add_format_option(*command, arguments->format);
   command->footer("Example:\n  feroma server configs/federation.toml --state federation --insecure");

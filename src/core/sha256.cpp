@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "core/sha256_blocks.h"
@@ -84,17 +85,32 @@ Bytes padded_tail(std::span<const std::byte> tail, std::uint64_t message_bytes) 
   return padded;
 }
 
+void add_blocks(detail::Sha256Words& state, std::span<const std::byte> blocks) {
+  detail::has_sha256_instructions() ? detail::add_blocks_by_instruction(state, blocks)
+                                    : detail::add_blocks_portably(state, blocks);
+}
+
 }  // namespace
 
-std::string sha256(std::span<const std::byte> bytes) {
-  // First 32 bits of the fractional parts of the square roots of the first 8 primes (FIPS 180-4, 5.3.3).
-  detail::Sha256Words state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                            0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const auto add_blocks =
-      detail::has_sha256_instructions() ? detail::add_blocks_by_instruction : detail::add_blocks_portably;
+void Sha256::add(std::span<const std::byte> bytes) {
+  size_ += bytes.size();
+  if (!tail_.empty()) {
+    const auto more = bytes.first(std::min(bytes.size(), kBlockBytes - tail_.size()));
+    tail_.insert(tail_.end(), more.begin(), more.end());
+    bytes = bytes.subspan(more.size());
+    if (tail_.size() < kBlockBytes) {
+      return;
+    }
+    add_blocks(state_, tail_);
+  }
   const std::size_t whole = bytes.size() / kBlockBytes * kBlockBytes;
-  add_blocks(state, bytes.first(whole));
-  add_blocks(state, padded_tail(bytes.subspan(whole), bytes.size()));
+  add_blocks(state_, bytes.first(whole));
+  tail_.assign(bytes.begin() + static_cast<std::ptrdiff_t>(whole), bytes.end());
+}
+
+std::string Sha256::hex() const {
+  detail::Sha256Words state = state_;
+  add_blocks(state, padded_tail(tail_, size_));
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
   for (const std::uint32_t word : state) {
@@ -103,6 +119,12 @@ std::string sha256(std::span<const std::byte> bytes) {
     }
   }
   return hex;
+}
+
+std::string sha256(std::span<const std::byte> bytes) {
+  Sha256 digest;
+  digest.add(bytes);
+  return digest.hex();
 }
 
 }  // namespace feroma

@@ -104,6 +104,17 @@ RoundRecord record_of(const std::map<ClientId, double>& scores) {
   return record;
 }
 
+/// How far files grew until the last round was finished; states that earlier versions wrote say it themselves.
+RunFileSizes sizes_in(const RoundLog& log, const RunFileSizes& of_state) {
+  const GrownFiles& grown = log.grown();
+  const auto size_of = [&](const char* name, std::uint64_t otherwise) {
+    const auto found = grown.find(name);
+    return found == grown.end() ? otherwise : found->second.size;
+  };
+  return {size_of("metrics.csv", of_state.metrics), size_of("clients.csv", of_state.clients),
+          size_of("events.jsonl", of_state.events)};
+}
+
 v1::Samples samples_of(const FederationPlan& plan) {
   v1::Samples samples;
   samples.set_channels(plan.input.channels);
@@ -155,10 +166,16 @@ Coordinator::Coordinator(const FederationPlan& plan, const Stop& stop)
   planned_ = final_round();
   if (resuming) {
     files_->writer.truncate_to(files_->sizes);
-    files_->writer.run_resumed(plan_.experiment.algorithms.front().label, log_.committed());
-  } else {
+    if (const std::string damage = damage_of_arrays(plan_.state, files_->sizes.events); !damage.empty()) {
+      log::warning("{}; it is for people and nothing else depends on it: restore it from a backup", damage);
+    }
+  }
+  if (!resuming || files_->sizes.events == 0) {
     files_->writer.run_started(plan_.experiment.resolved());
     static_cast<void>(files_->writer.flush_and_sizes());  // whoever watches sees what is waited for
+  }
+  if (resuming) {
+    files_->writer.run_resumed(plan_.experiment.algorithms.front().label, log_.committed());
   }
   hub_ = std::make_unique<Hub>(
       Hub::Job{log_.job().id, log_.job().config, initial_->shared_layout(), !plan_.experiment.privacy.guarded(),
@@ -261,7 +278,7 @@ void prove_loadable(const FederationPlan& plan, const RoundLog& log) {
     algorithm->load(in);
     extras = read_extras(in.in());
   });
-  check_run_files(plan.state, extras.sizes);
+  check_run_files(plan.state, sizes_in(log, extras.sizes));
 }
 
 std::string damage_of_results(const FederationPlan& plan) {
@@ -270,8 +287,12 @@ std::string damage_of_results(const FederationPlan& plan) {
     return "";
   }
   try {
-    static_cast<void>(open_store(results, plan.experiment.algorithms.front().label));
-    static_cast<void>(StoreIndex(results / "store.db", StoreIndex::Mode::read_only).list({}));
+    const OpenedStore store = open_store(results, plan.experiment.algorithms.front().label);
+    const std::filesystem::path index = results / "store.db";
+    const std::string digest = StoreIndex(index, StoreIndex::Mode::read_only).digest(store.label);
+    require(store.index_digest.empty() || digest == store.index_digest, ErrorCode::invalid_data,
+            "{}: is damaged: the SHA-256 of its entries must be {}, got {}", index.string(), store.index_digest,
+            digest);
   } catch (const Error& error) {
     // What this build cannot do is no matter of what is in the files.
     return error.code() == ErrorCode::unsupported ? "" : error.what();
@@ -296,7 +317,7 @@ void Coordinator::restore() {
   log_.load(initial_->shared_layout(), [&](ModelReader& in) {
     algorithm_->load(in);
     Extras extras = read_extras(in.in());
-    files_->sizes = extras.sizes;
+    files_->sizes = sizes_in(log_, extras.sizes);
     files_->last = record_of(extras.scores);
     counted_ = std::move(extras.counted);
   });
@@ -417,10 +438,13 @@ void Coordinator::commit(const RoundRecord& record, const std::map<ClientId, int
   }
   {
     const std::lock_guard lock(committing_);
-    log_.commit(record.round, [&](ModelWriter& out) {
-      algorithm_->save(out);
-      write_extras(out.out(), {files_->sizes, counted_, scores_in(record)});
-    });
+    log_.commit(
+        record.round,
+        [&](ModelWriter& out) {
+          algorithm_->save(out);
+          write_extras(out.out(), {files_->sizes, counted_, scores_in(record)});
+        },
+        files_->writer.grown());
     committed_.reset();
   }
   forgetful_.clear();

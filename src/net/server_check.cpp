@@ -17,6 +17,7 @@
 #include "feroma/core/files.h"
 #include "feroma/net/certificates.h"
 #include "feroma/net/codec.h"
+#include "feroma/report/run_writer.h"
 #include "feroma/runtime/server_context.h"
 #include "feroma/store/round_log.h"
 #include "net/coordinator.h"
@@ -361,6 +362,12 @@ class Check {
     net::prove_loadable(begun, log);
     for (const std::string& remark : log.remarks()) {
       add(CheckVerdict::warning, "state", "nothing, the server sets it right when it starts", "{}", remark);
+    }
+    if (const auto events = log.grown().find("events.jsonl"); events != log.grown().end()) {
+      if (const std::string damage = damage_of_arrays(plan_.state, events->second.size); !damage.empty()) {
+        add(CheckVerdict::warning, "state", "restore it from a backup; it is for people and nothing else depends on it",
+            "{}", damage);
+      }
     }
     if (const std::string damage = net::damage_of_results(begun); !damage.empty()) {
       add(CheckVerdict::warning, "state", "nothing, the server moves results/ aside and writes them anew", "{}",

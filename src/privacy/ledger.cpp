@@ -11,6 +11,7 @@
 #include "core/posix_file.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
+#include "feroma/core/log.h"
 #include "feroma/privacy/accountant.h"
 #include "privacy/ledger_text.h"
 
@@ -47,16 +48,6 @@ std::vector<std::uint64_t> released_files(const fs::path& folder) {
   return numbers;
 }
 
-/// Every released file must have its line: bytes without one say that lines were lost.
-void check_released_files(const fs::path& folder, std::size_t lines) {
-  for (const std::uint64_t number : released_files(folder)) {
-    require(number >= 1 && number <= lines, ErrorCode::invalid_data,
-            "{}: release {} was made but the ledger has {} lines: it was cut or lost, and nothing more is released; "
-            "put the newest one back, or move the folder away, and the next start says how an operator answers for it",
-            (folder / kLedger).string(), number, lines);
-  }
-}
-
 }  // namespace
 
 fs::path released_path(const fs::path& folder, std::uint64_t sequence) {
@@ -67,9 +58,33 @@ namespace {
 
 Bytes read_released(const fs::path& folder, const LedgerLine& line) {
   Bytes bytes = read_file(released_path(folder, line.sequence));
-  require(sha256(bytes) == line.digest, ErrorCode::invalid_data, "{}: its SHA-256 must be {}, got {}",
-          released_path(folder, line.sequence).string(), line.digest, sha256(bytes));
+  require(
+      sha256(bytes) == line.digest, ErrorCode::invalid_data,
+      "{}: is damaged: its SHA-256 must be {}, got {}; put it back, or take it away: what it answers to is told anew "
+      "then, and costs anew",
+      released_path(folder, line.sequence).string(), line.digest, sha256(bytes));
   return bytes;
+}
+
+/// Every released file must have its line: bytes without one say that lines were lost. Others than were told must not
+/// be told in their place.
+void check_released_files(const fs::path& folder, const std::vector<LedgerLine>& lines) {
+  for (const std::uint64_t number : released_files(folder)) {
+    require(number >= 1 && number <= lines.size(), ErrorCode::invalid_data,
+            "{}: release {} was made but the ledger has {} lines: it was cut or lost, and nothing more is released; "
+            "put the newest one back, or move the folder away, and the next start says how an operator answers for it",
+            (folder / kLedger).string(), number, lines.size());
+  }
+  for (const LedgerLine& line : lines) {
+    if (const fs::path file = released_path(folder, line.sequence); fs::exists(file)) {
+      static_cast<void>(read_released(folder, line));
+    } else {
+      log::warning(
+          "{}: is missing: either a crash came between its line and its bytes, which were never told then, or somebody "
+          "took it away; what it answers to would be told anew, and cost anew",
+          file.string());
+    }
+  }
 }
 
 bool is_word(std::string_view text) {
@@ -161,7 +176,7 @@ Ledger::Ledger(fs::path folder, const PrivacyBudget& budget) : folder_(std::move
   detail::sync_folder(folder_);
   remove_unfinished_writes(folder_ / kReleased);
   LedgerText text = read_ledger_text(read_text(path), path.string());
-  check_released_files(folder_, text.lines.size());
+  check_released_files(folder_, text.lines);
   // What was cut short has no released file, so it never left; the line is written anew.
   if (held_->file.size() != text.whole_size) {
     held_->file.truncate(text.whole_size);
@@ -238,13 +253,8 @@ std::vector<LedgerLine> audit_ledger(const fs::path& folder) {
   const fs::path path = folder / kLedger;
   const std::string text = read_text(path);
   LedgerText ledger = read_ledger_text(text, path.string());
-  check_released_files(folder, ledger.lines.size());
+  check_released_files(folder, ledger.lines);
   require(ledger.whole_size == text.size(), ErrorCode::invalid_data, "{}: the last line is cut", path.string());
-  for (const LedgerLine& line : ledger.lines) {
-    if (fs::exists(released_path(folder, line.sequence))) {
-      static_cast<void>(read_released(folder, line));
-    }
-  }
   return ledger.lines;
 }
 

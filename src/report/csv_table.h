@@ -36,15 +36,11 @@ template <class Row>
 class CsvTable {
  public:
   CsvTable(const std::filesystem::path& path, bool create, std::span<const CsvColumn<Row>> known)
-      : file_(path, create), columns_(known.begin(), known.end()) {
+      : file_(path, create), known_(known) {
     if (create) {
-      std::string header;
-      for (const CsvColumn<Row>& column : known) {
-        header += fmt::format("{}{}", header.empty() ? "" : ",", column.name);
-      }
-      file_.append(header + "\n");
+      begin();
     } else if (const std::optional<std::string> header = first_line(path)) {
-      keep_columns(CsvColumns(*header, path.string() + ":1"), known);
+      keep_columns(CsvColumns(*header, path.string() + ":1"));
     }
   }
 
@@ -60,19 +56,34 @@ class CsvTable {
     file_.append(line_);
   }
   std::uint64_t flush() { return file_.flush(); }
-  void truncate_to(std::uint64_t size) { file_.truncate_to(size); }
+  /// Nothing is left of a file that was given up: it begins anew.
+  void truncate_to(std::uint64_t size) {
+    file_.truncate_to(size);
+    if (size == 0) {
+      begin();
+    }
+  }
+  [[nodiscard]] GrownFile grown() const { return file_.grown(); }
 
  private:
-  void keep_columns(const CsvColumns& there, std::span<const CsvColumn<Row>> known) {
-    columns_.clear();
+  void begin() {
+    columns_.assign(known_.begin(), known_.end());
+    std::string header;
+    for (const CsvColumn<Row>& column : columns_) {
+      header += fmt::format("{}{}", header.empty() ? "" : ",", column.name);
+    }
+    file_.append(header + "\n");
+  }
+  void keep_columns(const CsvColumns& there) {
     for (const std::string& name : there.names()) {
       const auto found =
-          std::find_if(known.begin(), known.end(), [&](const CsvColumn<Row>& column) { return column.name == name; });
-      columns_.push_back(found == known.end() ? CsvColumn<Row>{} : *found);
+          std::find_if(known_.begin(), known_.end(), [&](const CsvColumn<Row>& column) { return column.name == name; });
+      columns_.push_back(found == known_.end() ? CsvColumn<Row>{} : *found);
     }
   }
 
   AppendFile file_;
+  std::span<const CsvColumn<Row>> known_;
   std::vector<CsvColumn<Row>> columns_;
   std::string line_;
 };

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "feroma/core/error.h"
@@ -32,6 +33,10 @@ namespace {
 
 using detail::ClientRow;
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kMetricsFile = "metrics.csv";
+constexpr const char* kClientsFile = "clients.csv";
+constexpr const char* kEventsFile = "events.jsonl";
 
 template <class Value>
 void put_value(std::string& line, const Value& value) {
@@ -108,7 +113,8 @@ Json client_columns(const RoundRecord& record) {
   return columns;
 }
 
-void write_array(const std::filesystem::path& path, const std::vector<double>& values, std::size_t rows) {
+/// Returns the file's SHA-256.
+std::string write_array(const std::filesystem::path& path, const std::vector<double>& values, std::size_t rows) {
   require(rows > 0 && values.size() % rows == 0, ErrorCode::internal, "[report] {} values do not fill {} rows",
           values.size(), rows);
   std::vector<float> narrow(values.size());
@@ -117,7 +123,9 @@ void write_array(const std::filesystem::path& path, const std::vector<double>& v
   }
   const std::array<std::int64_t, 2> shape{static_cast<std::int64_t>(rows),
                                           static_cast<std::int64_t>(values.size() / rows)};
-  write_file_atomically(path, npy_bytes(narrow, shape));
+  const Bytes bytes = npy_bytes(narrow, shape);
+  write_file_atomically(path, bytes);
+  return sha256(bytes);
 }
 
 }  // namespace
@@ -142,9 +150,9 @@ RunWriter::RunWriter(const std::filesystem::path& folder, Mode mode) : folder_(f
     make_writable_folder(part);
     remove_unfinished_writes(part);
   }
-  files_ = std::make_unique<Files>(Files{detail::CsvTable<RoundRecord>(folder / "metrics.csv", create, kMetrics),
-                                         detail::CsvTable<ClientRow>(folder / "clients.csv", create, kClients),
-                                         detail::AppendFile(folder / "events.jsonl", create)});
+  files_ = std::make_unique<Files>(Files{detail::CsvTable<RoundRecord>(folder / kMetricsFile, create, kMetrics),
+                                         detail::CsvTable<ClientRow>(folder / kClientsFile, create, kClients),
+                                         detail::AppendFile(folder / kEventsFile, create)});
   if (create) {
     // Their contents are synced with every round; without this their names might not survive a power loss.
     detail::sync_folder(folder);
@@ -189,23 +197,26 @@ void RunWriter::mixing(const MixingRecord& record) {
           "[report] mixing must be {} x {}, got {} weights", record.receivers.size(), record.sources.size(),
           record.weights.size());
   const std::string file = array_file("mixing", record.algorithm, record.round);
-  write_array(folder_ / file, record.weights, record.receivers.size());
+  const std::string digest = write_array(folder_ / file, record.weights, record.receivers.size());
   files_->event("mixing", {{"algorithm", record.algorithm},
                            {"round", record.round},
                            {"receivers", record.receivers},
                            {"sources", record.sources},
-                           {"file", file}});
+                           {"file", file},
+                           {"sha256", digest}});
 }
 
 void RunWriter::profiles(const ProfileRecord& record) {
   const std::string file = array_file("profiles", record.algorithm, record.round);
-  write_array(folder_ / file, record.values, record.rows);
+  const std::string digest = write_array(folder_ / file, record.values, record.rows);
   if (!record.receivers.empty()) {
     require(record.receivers.size() == record.rows, ErrorCode::internal,
             "[report] {} rows of profiles are of {} clients", record.rows, record.receivers.size());
-    files_->event(
-        "profiles",
-        {{"algorithm", record.algorithm}, {"round", record.round}, {"receivers", record.receivers}, {"file", file}});
+    files_->event("profiles", {{"algorithm", record.algorithm},
+                               {"round", record.round},
+                               {"receivers", record.receivers},
+                               {"file", file},
+                               {"sha256", digest}});
   }
 }
 
@@ -219,9 +230,40 @@ RunFileSizes RunWriter::flush_and_sizes() {
   return {files_->metrics.flush(), files_->clients.flush(), files_->events.flush()};
 }
 
+GrownFiles RunWriter::grown() const {
+  return {{kMetricsFile, files_->metrics.grown()},
+          {kClientsFile, files_->clients.grown()},
+          {kEventsFile, files_->events.grown()}};
+}
+
+std::string damage_of_arrays(const std::filesystem::path& folder, std::uint64_t events) {
+  const std::string text = read_text(folder / kEventsFile).substr(0, events);
+  std::string first;
+  int others = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json event = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!event.is_object() || !event.contains("file") || !event.contains("sha256")) {
+      continue;
+    }
+    const std::filesystem::path file = folder / event["file"].get<std::string>();
+    const auto wanted = event["sha256"].get<std::string>();
+    const bool is_there = std::filesystem::exists(file);
+    if (is_there && sha256(read_file(file)) == wanted) {
+      continue;
+    }
+    others += first.empty() ? 0 : 1;
+    if (first.empty()) {
+      first = is_there ? fmt::format("{}: is damaged: its SHA-256 must be {}", file.string(), wanted)
+                       : fmt::format("{}: is missing", file.string());
+    }
+  }
+  return others == 0 ? first : fmt::format("{}; {} more are not as they were written", first, others);
+}
+
 void check_run_files(const std::filesystem::path& folder, const RunFileSizes& sizes) {
   const std::array<std::pair<const char*, std::uint64_t>, 3> files{
-      {{"metrics.csv", sizes.metrics}, {"clients.csv", sizes.clients}, {"events.jsonl", sizes.events}}};
+      {{kMetricsFile, sizes.metrics}, {kClientsFile, sizes.clients}, {kEventsFile, sizes.events}}};
   for (const auto& [name, size] : files) {
     const std::filesystem::path file = folder / name;
     const std::uint64_t now = std::filesystem::exists(file) ? std::filesystem::file_size(file) : 0;

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 2;
 /// The first one that says whether inputs are scaled.
 constexpr int kScaledVersion = 2;
+constexpr const char* kSeal = "seal";
 constexpr std::string_view kFile = "assigned.json";
 constexpr const char* kColumns = "input_columns";
 constexpr const char* kClasses = "class_names";
@@ -107,7 +108,17 @@ std::vector<std::string> digests_in(const Json& json, std::size_t models) {
   return digests;
 }
 
+/// SHA-256 of all else, whatever lies between the words.
+std::string seal_of(Json json) {
+  json.erase(kSeal);
+  const std::string text = json.dump();
+  return sha256(std::as_bytes(std::span(text)));
+}
+
 Assigned parse(const Json& json, const std::string& file) {
+  require(!json.contains(kSeal) || json.at(kSeal) == seal_of(json), ErrorCode::invalid_data,
+          "is damaged, or was edited: \"{}\" must be the SHA-256 of all else; assign again, or take that field out",
+          kSeal);
   const int version = json.at("version").get<int>();
   require(version >= 1 && version <= kVersion, ErrorCode::invalid_data, "version must be in 1..{}, got {}", kVersion,
           version);
@@ -168,6 +179,7 @@ void write_assigned(const fs::path& folder, const Assigned& assigned) {
   if (adaptation) {
     json["adaptation"] = json_of(*adaptation);
   }
+  json[kSeal] = seal_of(json);
   write_file_atomically(folder / kFile, json.dump(2) + "\n");
 }
 

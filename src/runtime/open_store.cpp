@@ -101,7 +101,8 @@ OpenedStore open_store(const fs::path& given, const std::string& wanted) {
     const auto numbers = archive.at_end() ? std::vector<float>() : archive.get_vector<float>();
     store.scales = scales_from(numbers, input, file.string());
   }
-  if (!archive.at_end()) {
+  if (!archive.at_end()) {  // earlier versions end here
+    store.index_digest = archive.get_string();
     store.names.columns = names_of_each(archive, input.size(), file.string());
     store.names.classes = names_of_each(archive, classes, file.string());
   }

@@ -38,9 +38,11 @@ void put_names(ArchiveWriter& archive, const std::vector<std::string>& names) {
   }
 }
 
-/// The algorithm's state, in which models that were stored are named; others are stored beside them.
+/// The algorithm's state, in which models that were stored are named; others are stored beside them. Then come the
+/// digest of its entries in the index and the names of columns and classes.
 void store_state(const fs::path& folder, const Algorithm& algorithm, const std::string& label, Round finished,
-                 const StoreSubject& subject, const std::map<const Parameters*, std::string>& stored) {
+                 const StoreSubject& subject, const std::map<const Parameters*, std::string>& stored,
+                 const std::string& index) {
   ArchiveWriter archive;
   archive.put(std::string_view(to_toml(subject.experiment.resolved())));
   archive.put<std::int32_t>(finished);
@@ -60,13 +62,12 @@ void store_state(const fs::path& folder, const Algorithm& algorithm, const std::
     return stored_name(file, write_safetensors(folder / file, model, about));
   });
   algorithm.save(out);
-  if (!subject.scales.empty()) {
+  if (subject.experiment.training.standardise) {
     archive.put(numbers_of(subject.scales));
   }
-  if (subject.names != DataNames()) {  // without them the file is as earlier versions wrote it
-    put_names(archive, subject.names.columns);
-    put_names(archive, subject.names.classes);
-  }
+  archive.put(std::string_view(index));
+  put_names(archive, subject.names.columns);
+  put_names(archive, subject.names.classes);
   write_checkpoint(store_state_path(folder, label), archive.bytes());
 }
 
@@ -119,8 +120,9 @@ void store_models(const fs::path& folder, const Algorithm& algorithm, const std:
     stored[served.model.get()] = stored_name(entry.model_file, digest);
     entries.push_back(std::move(entry));
   }
-  store_state(folder, algorithm, label, finished, subject, stored);
-  StoreIndex(folder / "store.db", StoreIndex::Mode::create).insert(entries);
+  StoreIndex index(folder / "store.db", StoreIndex::Mode::create);
+  index.insert(entries);
+  store_state(folder, algorithm, label, finished, subject, stored, index.digest(label));
 }
 
 }  // namespace feroma

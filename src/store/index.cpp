@@ -3,8 +3,10 @@
 #include <cstring>
 #include <limits>
 
+#include "feroma/core/archive.h"
 #include "feroma/core/error.h"
 #include "feroma/core/fault_point.h"
+#include "feroma/core/files.h"
 #include "store/sqlite.h"
 
 namespace feroma {
@@ -155,6 +157,22 @@ std::vector<StoreEntry> StoreIndex::list(const StoreQuery& query) const {
     entries.push_back(read_row(statement, path_));
   }
   return entries;
+}
+
+std::string StoreIndex::digest(const std::string& algorithm) const {
+  ArchiveWriter all;
+  for (const StoreEntry& entry : list({algorithm, {}})) {
+    all.put(entry.client.has_value());
+    all.put(entry.client.value_or(ClientId{}));
+    all.put<std::int32_t>(entry.round);
+    all.put(std::string_view(entry.model_file));
+    all.put(entry.profile);
+    all.put<std::int32_t>(entry.distribution);
+    all.put(entry.validation_score.has_value());
+    all.put(entry.validation_score.value_or(0));
+    all.put(entry.num_examples);
+  }
+  return sha256(all.bytes());
 }
 
 }  // namespace feroma

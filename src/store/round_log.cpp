@@ -31,6 +31,26 @@ std::string witness_text(const std::string& job, Round round, const std::string&
                      ::crc32_z(0, reinterpret_cast<const unsigned char*>(words.data()), words.size()));
 }
 
+void put(ArchiveWriter& out, const GrownFiles& files) {
+  out.put<std::uint32_t>(static_cast<std::uint32_t>(files.size()));
+  for (const auto& [name, file] : files) {
+    out.put(std::string_view(name));
+    out.put(file.size);
+    out.put(std::string_view(file.digest));
+  }
+}
+
+GrownFiles get_grown_files(ArchiveReader& in) {
+  GrownFiles files;
+  for (auto left = in.get<std::uint32_t>(); left > 0; --left) {
+    const std::string name = in.get_string();
+    require(is_file_name(name), ErrorCode::invalid_data, "a growing file must have a name, got \"{}\"", name);
+    const auto size = in.get<std::uint64_t>();
+    files[name] = {size, in.get_string()};
+  }
+  return files;
+}
+
 fs::path folder_that_is_free(const fs::path& folder) {
   require(!RoundLog::is_held(folder), ErrorCode::io, "{}: another process holds this journal",
           (folder / "journal").string());
@@ -47,6 +67,7 @@ RoundLog::RoundLog(const fs::path& folder) : RoundLog(folder, Unread{}) {
     require_nothing_to_lose();
   }
   adopt(content);
+  require_grown();
 }
 
 RoundLog::RoundLog(const fs::path& folder, const std::function<JobRecord()>& make_job)
@@ -76,19 +97,34 @@ bool RoundLog::is_held(const fs::path& folder) {
   return fs::exists(journal) && detail::PosixFile(journal, O_RDONLY).is_held();
 }
 
-fs::path RoundLog::set_damage_aside(const fs::path& folder) {
+std::vector<std::string> RoundLog::set_damage_aside(const fs::path& folder) {
   RoundLog log(folder_that_is_free(folder), Unread{});
   JournalContent content = examine_journal(log.journal_file());
-  if (content.damage.empty()) {
-    return {};
-  }
-  content.damage.clear();
+  const bool is_damaged = !std::exchange(content.damage, "").empty();
   log.adopt(content);  // what is whole fits together, or it is refused here
-  const Bytes all = read_file(log.journal_file());
-  fs::path aside = aside_name(log.journal_file());
-  write_file_atomically(aside, all);
-  write_file_atomically(log.journal_file(), std::span(all).first(content.whole));
-  return aside;
+  std::vector<std::string> done;
+  if (is_damaged) {
+    const Bytes all = read_file(log.journal_file());
+    const fs::path aside = aside_name(log.journal_file());
+    write_file_atomically(aside, all);
+    write_file_atomically(log.journal_file(), std::span(all).first(content.whole));
+    done.push_back(fmt::format("what was damaged is in {} now", aside.string()));
+  }
+  GrownFiles left = log.grown_;
+  for (auto& [name, grown] : left) {
+    const fs::path file = folder / name;
+    if (!damage_of(file, grown).empty()) {
+      done.push_back(fs::exists(file) ? fmt::format("what was damaged is in {} now", move_aside(file).string())
+                                      : fmt::format("{} begins anew", file.string()));
+      write_file_atomically(file, std::string_view());
+      grown = {0, sha256({})};
+    }
+  }
+  if (left != log.grown_) {
+    log.journal_.emplace(log.journal_file());
+    log.append(Kind::grown, [&](ArchiveWriter& record) { put(record, left); });
+  }
+  return done;
 }
 
 void RoundLog::require_nothing_to_lose() const {
@@ -143,6 +179,16 @@ void RoundLog::require_models() const {
             "{}: is missing, and round {} cannot be gone on from without it; restore it from a backup (a file of this "
             "name is the right one), or the whole folder",
             blobs_.path_of(digest).string(), committed_);
+  }
+}
+
+void RoundLog::require_grown() const {
+  for (const auto& [name, grown] : grown_) {
+    const std::string damage = damage_of(folder_ / name, grown);
+    require(damage.empty(), ErrorCode::invalid_data,
+            "{}: is not as round {} left it: {}; restore it from a backup, or give up its lines, which are for people: "
+            "`feroma server --set-damage-aside` keeps what is there and begins it anew",
+            (folder_ / name).string(), committed_, damage);
   }
 }
 
@@ -215,6 +261,7 @@ void RoundLog::replay(std::span<const std::byte> record, const std::string& name
       for (auto left = in.get<std::uint32_t>(); left > 0; --left) {
         models_.push_back(in.get_string());
       }
+      grown_ = in.at_end() ? GrownFiles() : get_grown_files(in);
       started_.reset();
       witness_met_ = witness_met_ || (round == witness_round_ && state_ == witness_state_);
       break;
@@ -229,6 +276,7 @@ void RoundLog::replay(std::span<const std::byte> record, const std::string& name
               "{}: fixes the scale of the inputs twice, or after a round", name);
       input_scale_ = in.get_vector<float>();
       break;
+    case Kind::grown: grown_ = get_grown_files(in); break;
     default: fail(ErrorCode::invalid_data, "{}: is of the unknown kind {}", name, static_cast<int>(kind));
   }
   in.expect_end();
@@ -277,7 +325,7 @@ void RoundLog::start(const StartedRound& round) {
   started_ = round;
 }
 
-void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save) {
+void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save, GrownFiles grown) {
   require(round > committed_, ErrorCode::internal, "[log] round {} was finished before", round);
   std::set<std::string> models;
   ArchiveWriter state;
@@ -304,12 +352,14 @@ void RoundLog::commit(Round round, const std::function<void(ModelWriter&)>& save
     for (const std::string& model : models) {
       record.put(std::string_view(model));
     }
+    put(record, grown);
   });
   fault_point("commit.appended");
   // From here on the round stands. What only earlier rounds name is of no more use.
   committed_ = round;
   state_ = digest;
   models_.assign(models.begin(), models.end());
+  grown_ = std::move(grown);
   started_.reset();
   write_witness();
   fault_point("commit.witnessed");

@@ -157,10 +157,13 @@ TEST_F(DamagedLedger, IsRefusedWhereALineIsMissing) {
 }
 
 TEST_F(DamagedLedger, DoesNotSendBytesThatWereChanged) {
-  write_text(folder / "released/2.bin", "other");
-  Ledger ledger(folder.path(), {});
-  expect_error(ErrorCode::invalid_data, "2.bin: its SHA-256", [&] { return release(ledger, 2); });
-  expect_error(ErrorCode::invalid_data, "2.bin: its SHA-256", [&] { return audit_ledger(folder.path()); });
+  {
+    Ledger ledger(folder.path(), {});
+    write_text(folder / "released/2.bin", "other");
+    expect_error(ErrorCode::invalid_data, "2.bin: is damaged: its SHA-256", [&] { return release(ledger, 2); });
+  }
+  expect_error(ErrorCode::invalid_data, "2.bin: is damaged: its SHA-256", [&] { return audit_ledger(folder.path()); });
+  refuses("2.bin: is damaged: its SHA-256");
 }
 
 // A line was begun when the power failed: no bytes are there, so none left.

@@ -105,7 +105,8 @@ TEST(RunWriter, OneEventTellsWhatClientsCsvHasNoColumnsFor) {
   EXPECT_EQ(events[1].dump(), R"({"event":"clients","algorithm":"feroma-auto","round":6,"client":[3,7],)"
                               R"("bytes_up":[10,0],"bytes_down":[20,0],"moved":[null,4.5]})");
   EXPECT_EQ(events[2].dump(), R"({"event":"profiles","algorithm":"feroma-auto","round":6,"receivers":[3,7],)"
-                              R"("file":"profiles/feroma-auto-6.npy"})");
+                              R"("file":"profiles/feroma-auto-6.npy","sha256":")" +
+                                  sha256(read_file(folder / "profiles/feroma-auto-6.npy")) + "\"}");
 }
 
 TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
@@ -130,7 +131,8 @@ TEST(RunWriter, EventsTellEverythingOneObjectPerLine) {
       R"("column_sum_min":null,"column_sum_max":null,"seconds":1.5,"bytes_up":1000,"bytes_down":2000,"epsilon":0.1,"test_accuracy":62.75})");
   EXPECT_EQ(events[2].dump(),
             R"({"event":"mixing","algorithm":"feroma-auto","round":6,"receivers":[3,7],"sources":[7],)"
-            R"("file":"mixing/feroma-auto-6.npy"})");
+            R"("file":"mixing/feroma-auto-6.npy","sha256":")" +
+                sha256(read_file(folder / "mixing/feroma-auto-6.npy")) + "\"}");
   EXPECT_EQ(events[3]["event"], "algorithm_finished");
   EXPECT_EQ(events[3]["accuracy"], 84.0);
   EXPECT_EQ(events[4].dump(), R"({"event":"run_finished","seconds":2.5})");
@@ -238,6 +240,69 @@ TEST(RunWriter, ResumeNeedsTheFilesAndAllTheirBytes) {
                                writer.truncate_to({100000, 0, 0});
                              }),
                     "but the checkpoint counts on 100000"));
+}
+
+TEST(RunWriter, SaysWhatItsFilesGrewTo) {
+  const TempFolder folder;
+  const auto expect_grown = [&](const RunWriter& writer) {
+    for (const auto& [name, grown] : writer.grown()) {
+      const Bytes bytes = read_file(folder / name);
+      EXPECT_EQ(grown, (GrownFile{bytes.size(), sha256(bytes)})) << name;
+    }
+  };
+  RunFileSizes committed;
+  {
+    RunWriter writer(folder.path(), Mode::create);
+    writer.round_finished(mapped_round());
+    committed = writer.flush_and_sizes();
+    EXPECT_EQ(writer.grown().size(), 3U);
+    expect_grown(writer);
+    writer.round_finished(mapped_round());
+    (void)writer.flush_and_sizes();
+    expect_grown(writer);
+  }
+  RunWriter writer(folder.path(), Mode::resume);
+  writer.truncate_to(committed);
+  expect_grown(writer);
+  writer.round_finished(mapped_round());
+  (void)writer.flush_and_sizes();
+  expect_grown(writer);
+}
+
+TEST(RunWriter, FilesOfWhichNothingIsLeftBeginAnew) {
+  const TempFolder folder;
+  const auto written = [&] { return read_text(folder / "metrics.csv") + read_text(folder / "clients.csv"); };
+  {
+    RunWriter writer(folder.path(), Mode::create);
+    writer.round_finished(mapped_round());
+    (void)writer.flush_and_sizes();
+  }
+  const std::string whole = written();
+  for (const char* name : {"metrics.csv", "clients.csv"}) {
+    write_file_atomically(folder / name, std::string_view());
+  }
+  RunWriter writer(folder.path(), Mode::resume);
+  writer.truncate_to({});
+  writer.round_finished(mapped_round());
+  (void)writer.flush_and_sizes();
+  EXPECT_EQ(written(), whole);
+}
+
+TEST(RunWriter, ArraysThatAreNotAsWrittenAreNamed) {
+  const TempFolder folder;
+  RunWriter writer(folder.path(), Mode::create);
+  writer.mixing({"fedavg", 1, {0}, {0}, {1.0}});
+  writer.profiles({"fedavg", 2, 1, {1, 2}, {0}});
+  const std::uint64_t size = writer.flush_and_sizes().events;
+  EXPECT_EQ(damage_of_arrays(folder.path(), size), "");
+  Bytes bytes = read_file(folder / "profiles/fedavg-2.npy");
+  bytes.back() ^= std::byte{1};
+  write_file_atomically(folder / "profiles/fedavg-2.npy", bytes);
+  EXPECT_TRUE(holds(damage_of_arrays(folder.path(), size), "profiles/fedavg-2.npy: is damaged"));
+  EXPECT_EQ(damage_of_arrays(folder.path(), size - 2), "") << "of an event that is not whole nothing is known";
+  std::filesystem::remove(folder / "mixing/fedavg-1.npy");
+  const std::string both = damage_of_arrays(folder.path(), size);
+  EXPECT_TRUE(holds(both, "mixing/fedavg-1.npy: is missing; 1 more are not as they were written")) << both;
 }
 
 TEST(RunWriter, RefusesLabelsAndShapesThatCannotBe) {

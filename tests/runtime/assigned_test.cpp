@@ -221,6 +221,42 @@ TEST_F(AssignedTest, WithoutABudgetThereIsNoLedger) {
   EXPECT_FALSE(std::filesystem::exists(folder / "visitor"));
 }
 
+/// Wherever a bit flips, the file is refused or says the same.
+TEST(AssignedFile, IsRefusedWhereItWasDamaged) {
+  const feroma::test::TempFolder folder;
+  Assigned assigned;
+  assigned.algorithm = "fedavg";
+  assigned.round = 3;
+  assigned.model = "mlp";
+  assigned.input = {1, 3, 3};
+  assigned.classes = 3;
+  assigned.bytes_down = 1234;
+  assigned.offer.weights = {0.25, 0.75};
+  for (const std::uint64_t seed : {1U, 2U}) {
+    assigned.offer.models.push_back(share(initialise(make_model("mlp", assigned.input, 3), Rng(seed))));
+  }
+  write_assigned(folder.path(), assigned);
+  const std::filesystem::path file = folder / "assigned.json";
+  const std::string text = read_text(file);
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string flipped = text;
+    flipped[i] = static_cast<char>(flipped[i] ^ 4);
+    write_file_atomically(file, flipped);
+    try {
+      const Assigned read = read_assigned(folder.path());
+      EXPECT_EQ(read.round, 3) << flipped;
+      EXPECT_EQ(read.bytes_down, 1234) << flipped;
+      EXPECT_EQ(read.offer.weights, assigned.offer.weights) << flipped;
+      EXPECT_TRUE(flipped[i] <= ' ' || flipped.find("\"seal\"") == std::string::npos) << flipped;
+    } catch (const Error& error) {
+      EXPECT_TRUE(feroma::test::holds(error.what(), "assigned.json: ")) << error.what();
+      refused += 1;
+    }
+  }
+  EXPECT_GT(refused, text.size() / 2);
+}
+
 TEST(OpenStore, AServersStateBeforeTheLastRoundIsNamedAsSuch) {
   const test::TempFolder folder;
   const auto error = [&] {

@@ -211,8 +211,9 @@ TEST_F(ScaledRun, WhatEarlierVersionsLeftHasNoScaleAndIsRefused) {
   run("run");
   const std::filesystem::path stored = store_state_path(folder / "run", "fedavg");
   Bytes bytes = read_checkpoint(stored);
+  constexpr std::size_t kDigest = sizeof(std::uint64_t) + 64;  // of the index
   const DataNames names = open_store(folder / "run", "").names;
-  std::size_t behind = sizeof(std::uint64_t) + 4 * sizeof(float);
+  std::size_t behind = sizeof(std::uint64_t) + 4 * sizeof(float) + kDigest;
   for (const std::vector<std::string>* list : {&names.columns, &names.classes}) {
     behind += sizeof(std::uint32_t);
     for (const std::string& name : *list) {
@@ -243,6 +244,7 @@ TEST_F(ScaledRun, AnAssignedModelThatChangedIsRefused) {
   EXPECT_TRUE(test::holds(refusal(), model.string() + ": is damaged, or another model"));
   const std::filesystem::path file = folder / "assigned/assigned.json";
   auto json = nlohmann::ordered_json::parse(read_text(file));
+  json.erase("seal");
   json["sha256"] = nlohmann::ordered_json::array();
   write_file_atomically(file, json.dump());
   EXPECT_TRUE(test::holds(refusal(), file.string() + ": sha256 must have one for each of the 1 models"));
@@ -261,6 +263,7 @@ TEST_F(ScaledRun, AssignedFilesOfTheFirstVersionStillOpen) {
   write_assigned(folder / "assigned", assign_from(store, {federation->test(survey_client(1), 1).data}, {}, nullptr));
   const std::filesystem::path file = folder / "assigned/assigned.json";
   auto json = nlohmann::ordered_json::parse(read_text(file));
+  json.erase("seal");
   json["input_scale"] = nlohmann::ordered_json::array();
   write_file_atomically(file, json.dump());
   EXPECT_TRUE(test::holds(

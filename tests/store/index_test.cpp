@@ -56,6 +56,29 @@ TEST(StoreIndex, TheSameKeyReplacesTheEntry) {
   EXPECT_EQ(index.list({}), std::vector{better});
 }
 
+TEST(StoreIndex, ADigestIsOfAllThatIsThereOfAnAlgorithm) {
+  const TempFolder folder;
+  StoreIndex index(folder / "store.db", Mode::create);
+  const auto digest_with = [&](auto change) {
+    StoreEntry other = entry("a", 1, 1);
+    change(other);
+    index.remove_after("a", 0);
+    index.insert(std::vector{other});
+    return index.digest("a");
+  };
+  const std::string digest = digest_with([](StoreEntry&) {});
+  index.insert(std::vector{entry("b", 1, 1)});
+  EXPECT_EQ(index.digest("a"), digest) << "others may be added";
+  EXPECT_NE(digest_with([](StoreEntry& e) { e.client.reset(); }), digest);
+  EXPECT_NE(digest_with([](StoreEntry& e) { e.round = 2; }), digest);
+  EXPECT_NE(digest_with([](StoreEntry& e) { e.model_file += "x"; }), digest);
+  EXPECT_NE(digest_with([](StoreEntry& e) { e.profile[1] = 2; }), digest);
+  EXPECT_NE(digest_with([](StoreEntry& e) { e.distribution = 5; }), digest);
+  EXPECT_NE(digest_with([](StoreEntry& e) { e.validation_score.reset(); }), digest);
+  EXPECT_NE(digest_with([](StoreEntry& e) { e.num_examples = 1; }), digest);
+  EXPECT_EQ(digest_with([](StoreEntry&) {}), digest);
+}
+
 TEST(StoreIndex, AGlobalModelBelongsToNoClient) {
   const TempFolder folder;
   StoreIndex index(folder / "store.db", Mode::create);

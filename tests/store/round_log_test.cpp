@@ -293,9 +293,11 @@ TEST_F(DamagedLog, WhatIsBehindTheLastRoundCanBeSetAside) {
   bytes.insert(bytes.end(), 40, std::byte{'x'});
   write_journal(bytes);
   EXPECT_TRUE(holds(refused(), "is whole up to round 2: `feroma server --set-damage-aside`")) << refused();
-  const std::filesystem::path aside = RoundLog::set_damage_aside(state_);
-  EXPECT_TRUE(aside.filename().string().starts_with("journal.damaged-2")) << aside;
-  EXPECT_EQ(read_file(aside), bytes);
+  const std::vector<std::string> done = RoundLog::set_damage_aside(state_);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_TRUE(holds(done[0], "journal.damaged-2")) << done[0];
+  const std::map<std::string, Bytes> tree = tree_of(state_);
+  EXPECT_TRUE(std::any_of(tree.begin(), tree.end(), [&](const auto& file) { return file.second == bytes; }));
   EXPECT_EQ(read_file(journal_), whole);
   EXPECT_EQ(open(folder_).committed(), 2);
   EXPECT_TRUE(RoundLog::set_damage_aside(state_).empty());
@@ -308,6 +310,54 @@ TEST_F(DamagedLog, WhatCannotBeGoneOnFromIsNotSetAside) {
   const std::map<std::string, Bytes> before = tree_of(state_);
   error_of(ErrorCode::invalid_data, [&] { RoundLog::set_damage_aside(state_); });
   EXPECT_EQ(tree_of(state_), before);
+}
+
+/// A third round with a file that grows beside the journal, and bytes behind it of a round that was not finished.
+class GrownBeside : public DamagedLog {
+ protected:
+  GrownBeside() {
+    write_lines("round 1\nround 2\nround 3\n");
+    const Bytes bytes = read_file(lines_);
+    RoundLog log = open(folder_);
+    log.commit(3, [](ModelWriter&) {}, {{"lines.txt", {bytes.size(), sha256(bytes)}}});
+    write_lines("round 1\nround 2\nround 3\nround 4 was not");
+  }
+  void write_lines(std::string_view text) { write_file_atomically(lines_, text); }
+
+  std::filesystem::path lines_ = state_ / "lines.txt";
+};
+
+TEST_F(GrownBeside, WhatGrewOnIsAsItWas) {
+  EXPECT_EQ(RoundLog(state_).grown().at("lines.txt").size, 24U);
+  EXPECT_TRUE(RoundLog::set_damage_aside(state_).empty());
+  RoundLog log = open(folder_);
+  commit(log, 4, {model(1)});
+  EXPECT_TRUE(RoundLog(state_).grown().empty());
+}
+
+TEST_F(GrownBeside, WhatIsNotAsItWasIsRefused) {
+  write_lines("round 1\nround 2\nround 7\nround 4 was not");
+  EXPECT_TRUE(holds(refused(), "lines.txt: is not as round 3 left it: the SHA-256 of its first 24 bytes must be "));
+  write_lines("round 1\n");
+  EXPECT_TRUE(holds(refused(), "lines.txt: is not as round 3 left it: has 8 bytes, and had 24; restore it"))
+      << refused();
+  std::filesystem::remove(lines_);
+  EXPECT_TRUE(holds(refused(), "lines.txt: is not as round 3 left it: is missing, and had 24 bytes")) << refused();
+}
+
+TEST_F(GrownBeside, WhatIsNotAsItWasCanBeSetAside) {
+  write_lines("round 7\n");
+  const std::vector<std::string> done = RoundLog::set_damage_aside(state_);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_TRUE(holds(done[0], "lines.txt.damaged-2")) << done[0];
+  const std::map<std::string, Bytes> tree = tree_of(state_);
+  EXPECT_EQ(std::count_if(tree.begin(), tree.end(), [](const auto& file) { return file.second.size() == 8; }), 1);
+  EXPECT_EQ(std::filesystem::file_size(lines_), 0U);
+  EXPECT_EQ(RoundLog(state_).committed(), 3);
+  EXPECT_EQ(RoundLog(state_).grown().at("lines.txt").size, 0U);
+  EXPECT_TRUE(RoundLog::set_damage_aside(state_).empty());
+  std::filesystem::remove(lines_);
+  EXPECT_TRUE(holds(RoundLog::set_damage_aside(state_).at(0), "lines.txt begins anew"));
 }
 
 TEST_F(DamagedLog, OnlyReadNothingCanBeAdded) {

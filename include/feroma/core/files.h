@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -39,6 +41,20 @@ std::filesystem::path move_aside(const std::filesystem::path& path);
 void warn_if_open_to_others(const std::filesystem::path& path);
 /// SHA-256 as 64 lower-case hex digits.
 [[nodiscard]] std::string sha256(std::span<const std::byte> bytes);
+/// The same of what comes piece by piece.
+class Sha256 {
+ public:
+  void add(std::span<const std::byte> bytes);
+  /// Of all that was added so far; more may follow.
+  [[nodiscard]] std::string hex() const;
+
+ private:
+  // First 32 bits of the fractional parts of the square roots of the first 8 primes (FIPS 180-4, 5.3.3).
+  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  Bytes tail_;  ///< less than a block
+  std::uint64_t size_ = 0;
+};
 /// MD5 as 32 lower-case hex digits: what older datasets publish; it says "same file", not "nobody meddled".
 [[nodiscard]] std::string md5(std::span<const std::byte> bytes);
 

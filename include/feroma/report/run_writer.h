@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "feroma/core/grown_file.h"
 #include "feroma/core/settings.h"
 #include "feroma/report/mixing.h"
 #include "feroma/report/record.h"
@@ -21,6 +22,11 @@ struct RunFileSizes {
 
 /// Refuses a folder in which one of these files is missing or shorter, and says how to go on all the same.
 void check_run_files(const std::filesystem::path& folder, const RunFileSizes& sizes);
+
+/// What is wrong with files of mixing/ and profiles/, by the SHA-256 that the first bytes of events.jsonl, so many,
+/// have of them: the first one, and how many others; empty where they are as they were written, and of events without
+/// one.
+[[nodiscard]] std::string damage_of_arrays(const std::filesystem::path& folder, std::uint64_t events);
 
 /**
  * Writes metrics.csv, clients.csv, events.jsonl, mixing/ and profiles/ of a run directory. Lines are buffered until
@@ -53,7 +59,10 @@ class RunWriter {
 
   /// Brings every line to the disk and tells how long the files are now.
   RunFileSizes flush_and_sizes();
-  /// Cuts the files to what a checkpoint knows; a file that is shorter is an invalid_data error.
+  /// The growing files as they are after it, by name.
+  [[nodiscard]] GrownFiles grown() const;
+  /// Cuts the files to what a checkpoint knows; a file that is shorter is an invalid_data error. One of which nothing
+  /// is left begins anew.
   void truncate_to(const RunFileSizes& sizes);
 
  private:

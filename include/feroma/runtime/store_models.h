@@ -50,6 +50,7 @@ struct OpenedStore {
   DataNames names;     ///< none in stores of earlier versions
   ParametersPtr initial;
   std::unique_ptr<Algorithm> algorithm;
+  std::string index_digest;  ///< StoreIndex::digest of this algorithm; empty where an earlier version wrote none
 };
 
 /// What a model's file says of it: its name, whose it is, and how its inputs are scaled.

@@ -51,6 +51,8 @@ class StoreIndex {
   void remove_after(const std::string& algorithm, Round round);
   /// The matching entries by algorithm, round and client.
   [[nodiscard]] std::vector<StoreEntry> list(const StoreQuery& query) const;
+  /// SHA-256 of all that is there of an algorithm.
+  [[nodiscard]] std::string digest(const std::string& algorithm) const;
 
  private:
   struct Close {
