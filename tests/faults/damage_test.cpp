@@ -1,10 +1,16 @@
 // Files of a server and its clients that are flipped, cut, filled up, exchanged or taken away: a check changes nothing,
 // no finished model is lost, and what is not as it was is named.
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "feroma/net/certificates.h"
 #include "feroma/net/server_check.h"
 #include "feroma/runtime/store_models.h"
+#include "feroma/store/index.h"
+#include "tests/faults/release_listener.h"
 #include "tests/faults/tiny_federation.h"
 #include "tests/net/log_lines.h"
 
@@ -16,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kSites = 3;
 constexpr int kAllRounds = 3;
 constexpr Round kHalfway = 2;
+constexpr std::size_t kReleases = 1;  // of each client under a budget
 
 /// Every file below a folder with its content, every folder with none.
 std::map<std::string, Bytes> tree_of(const fs::path& folder) {
@@ -46,11 +53,69 @@ std::vector<Bytes> served_from(const fs::path& state) {
   return models;
 }
 
+/// A table without one of its columns.
+std::string without_column(const std::string& table, const std::string& column) {
+  std::istringstream lines(table);
+  std::string rest;
+  std::ptrdiff_t at = -1;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::vector<std::string> row;
+    for (std::string field; std::getline(fields, field, ',');) {
+      row.push_back(field);
+    }
+    if (at < 0) {
+      at = std::find(row.begin(), row.end(), column) - row.begin();
+    }
+    if (at < std::ssize(row)) {
+      row.erase(row.begin() + at);
+    }
+    rest += fmt::format("{}\n", fmt::join(row, ","));
+  }
+  return rest;
+}
+
+/// Events of rounds without their times; how often a server was started is no matter.
+std::string events_of_rounds(const std::string& text) {
+  std::istringstream lines(text);
+  std::string rest;
+  for (std::string line; std::getline(lines, line);) {
+    nlohmann::ordered_json event = nlohmann::ordered_json::parse(line, nullptr, false);
+    if (!event.is_object() || !event.contains("round") || event["event"] == "run_resumed") {
+      rest += event.is_discarded() ? line : "";
+      continue;
+    }
+    event.erase("seconds");
+    event.erase("time");
+    rest += event.dump() + "\n";
+  }
+  return rest;
+}
+
+/// What people read of a finished federation; the same however often it was stopped.
+std::map<std::string, std::string> figures_of(const fs::path& state) {
+  std::map<std::string, std::string> figures{
+      {"metrics", without_column(read_text(state / "metrics.csv"), "seconds")},
+      {"clients", read_text(state / "clients.csv")},
+      {"events", events_of_rounds(read_text(state / "events.jsonl"))},
+      {"index",
+       StoreIndex(state / "results/store.db", StoreIndex::Mode::read_only).digest(open_store(state, "").label)},
+  };
+  for (const char* arrays : {"mixing", "profiles"}) {
+    for (const auto& entry : fs::directory_iterator(state / arrays)) {
+      figures[entry.path().lexically_relative(state).string()] = sha256(read_file(entry.path()));
+    }
+  }
+  return figures;
+}
+
 /// A federation that nothing has happened to, at two moments.
 struct Sound {
   std::string algorithm;
   std::map<std::string, Bytes> results;  ///< at its end
   std::vector<Bytes> served;
+  std::map<std::string, std::string> figures;
+  std::map<std::uint32_t, std::set<std::string>> told;  ///< what each client has released until halfway
 };
 
 class Damage : public TinyFederation {
@@ -68,6 +133,8 @@ class Damage : public TinyFederation {
     }
     sound_["feroma"].algorithm = "name = 'feroma'\nwarmup_rounds = 1\nprofile.dimensions = 6\n";
     sound_["ditto"].algorithm = "name = 'ditto'\n";
+    sound_["private"].algorithm = fmt::format("{}[privacy]\nmode = 'gaussian'\nepsilon_total = 2\nmax_releases = {}\n",
+                                              sound_["feroma"].algorithm, kReleases);
     for (auto& [name, sound] : sound_) {
       const FederationPlan todo = damage_plan(name);
       FederationPlan half = todo;
@@ -76,11 +143,14 @@ class Damage : public TinyFederation {
           stop.request();
         }
       };
-      EXPECT_THROW(play(half, first(kSites)), Error) << "it is told to stop";
+      told_.clear();
+      EXPECT_THROW(play(half, first(kSites), listening(half)), Error) << "it is told to stop";
+      sound.told = told_;
       stop.renew();
       keep(name + "-halfway");
       play(todo, first(kSites));
       keep(name + "-finished");
+      sound.figures = figures_of(todo.state);
       sound.results = models_of(todo);
       sound.served = served_from(todo.state);
       fs::remove_all(todo.state.parent_path());
@@ -93,6 +163,15 @@ class Damage : public TinyFederation {
     todo.input = folder_client_data(folder / "rows-0", folder / "unused")->shape();
     todo.experiment.scenario.clients = kSites;
     return todo;
+  }
+
+  /// Connections on which what is released is written down.
+  Connect listening(const FederationPlan& todo) {
+    const auto layout = initialise(todo.experiment.model(todo.input, todo.classes), Rng(1)).shared_layout();
+    return [this, layout](Hub& hub, std::uint32_t id, int) {
+      const std::lock_guard lock(telling_);
+      return std::make_unique<Pipe>(hub, net::Peer{"pipe", std::nullopt, ""}, ReleaseListener(layout, told_[id]));
+    };
   }
 
   void write_rows(std::uint32_t id) {
@@ -160,7 +239,7 @@ class Damage : public TinyFederation {
       for (const std::uint32_t id : first(kSites)) {
         clients.emplace_back([&, id] {
           try {
-            live(coordinator.hub(), id, todo.state, {});
+            live(coordinator.hub(), id, todo.state, listening(todo));
           } catch (const Error& error) {
             say(error.what());
             stop.request();  // the others would wait for it
@@ -187,6 +266,30 @@ class Damage : public TinyFederation {
     return folder_client_data(folder / fmt::format("rows-{}", client),
                               folder / fmt::format("work/{}-client-{}", kServer, client));
   }
+  [[nodiscard]] fs::path witness_of(std::uint32_t client) override {
+    return folder / fmt::format("work/rows-{}-releases", client);
+  }
+
+  /// Whether a federation is finished with the models of one that nothing happened to.
+  [[nodiscard]] static bool has_models_of(const Sound& sound, const FederationPlan& todo) {
+    return fs::exists(todo.state / "results") && models_of(todo) == sound.results &&
+           served_from(todo.state) == sound.served;
+  }
+  /// Whether all rounds were finished, which takes the models of those before from it.
+  [[nodiscard]] static bool is_at_its_end(const fs::path& state) {
+    try {
+      return RoundLog(state).committed() == kAllRounds;
+    } catch (const Error&) {
+      return false;  // it is refused
+    }
+  }
+  [[nodiscard]] static bool has_figures_of(const Sound& sound, const FederationPlan& todo) {
+    try {
+      return figures_of(todo.state) == sound.figures;
+    } catch (const Error&) {
+      return false;  // a file is not there
+    }
+  }
 
   /// Damages one file of a federation, drawn with everything else from this number.
   void damage_a_federation(std::uint64_t number) {
@@ -205,7 +308,7 @@ class Damage : public TinyFederation {
     SCOPED_TRACE(fmt::format("{}: {}, {}: {}", number, sound->first, victim->first, what));
     const std::map<std::string, Bytes> damaged = tree_of(folder / "work");
 
-    std::string said = check_table(check_server(todo, {"127.0.0.1:0", {}}));
+    const std::string checked = check_table(check_server(todo, {"127.0.0.1:0", {}}));
     EXPECT_TRUE(tree_of(folder / "work") == damaged) << "a check writes nothing";
     if (is_finished) {
       try {
@@ -215,13 +318,19 @@ class Damage : public TinyFederation {
         EXPECT_NE(std::string(error.what()).find(wanted), std::string::npos) << error.what();
       }
     }
-    said += go_on(todo);
+    told_ = sound->second.told;
+    const std::string said = go_on(todo);
 
-    const bool is_same = fs::exists(todo.state / "results") && models_of(todo) == sound->second.results &&
-                         served_from(todo.state) == sound->second.served;
-    EXPECT_TRUE(is_same || said.find("/" + file.filename().string()) != std::string::npos) << said;
-    if (!is_same) {
-      refused_ += 1;
+    const bool has_models = has_models_of(sound->second, todo);
+    const bool is_same = has_models && has_figures_of(sound->second, todo);
+    EXPECT_TRUE(is_same || said.find(file.string()) != std::string::npos) << said;
+    const bool is_the_servers = victim->first.starts_with(std::string(kServer) + "/");
+    EXPECT_TRUE(is_same || !is_the_servers || checked.find(file.string()) != std::string::npos) << checked;
+    for (const auto& [client, told] : told_) {
+      EXPECT_LE(told.size(), kReleases) << "client " << client << " told more than its budget\n" << said;
+    }
+    refused_ += is_same ? 0 : 1;
+    if (!has_models && (is_finished || !is_at_its_end(todo.state))) {
       const std::set<std::string> kept = digests_of(tree_of(folder / "work"));
       for (const auto& [name, bytes] : damaged) {
         const bool is_model = name.starts_with(std::string(kServer) + "/models/");
@@ -276,10 +385,12 @@ class Damage : public TinyFederation {
   }
 
   std::map<std::string, Sound> sound_;
+  std::mutex telling_;
+  std::map<std::uint32_t, std::set<std::string>> told_;  ///< what each client has released
   std::uint64_t refused_ = 0;
 };
 
-TEST_F(Damage, IsNamedAndDestroysNothing) { damage_files(0, 100); }
+TEST_F(Damage, IsNamedAndDestroysNothing) { damage_files(0, 55); }
 
 using DamageSlow = Damage;
 TEST_F(DamageSlow, IsNamedAndDestroysNothing) { damage_files(100, 1100); }
@@ -300,6 +411,17 @@ TEST_F(Damage, ExchangedFilesAreNamed) {
   exchange("server-client-0/client.state", "ditto-halfway/server-client-1/client.state");
 }
 
+TEST_F(Damage, WhereNothingHappenedNothingIsSaidAndAllIsAsItWas) {
+  for (const auto& [name, sound] : sound_) {
+    bring(name + "-halfway");
+    told_ = sound.told;
+    const std::string said = go_on(damage_plan(name));
+    EXPECT_TRUE(has_models_of(sound, damage_plan(name)) && has_figures_of(sound, damage_plan(name))) << name << said;
+    EXPECT_EQ(said.find("damaged"), std::string::npos) << said;
+    EXPECT_EQ(told_.begin()->second.size(), name == "private" ? kReleases : 0U);
+  }
+}
+
 TEST_F(Damage, LeftoversChangeNothing) {
   bring("ditto-halfway");
   const FederationPlan todo = damage_plan("ditto");
@@ -312,6 +434,28 @@ TEST_F(Damage, LeftoversChangeNothing) {
   const std::string said = go_on(todo);
   EXPECT_TRUE(models_of(todo) == sound_.at("ditto").results) << said;
   EXPECT_FALSE(fs::exists(todo.state / "results.unfinished"));
+}
+
+/// Figures that an operator gives up begin anew, and the models are the same.
+TEST_F(Damage, FiguresThatAreSetAsideBeginAnew) {
+  for (const char* name : {"metrics.csv", "clients.csv", "events.jsonl"}) {
+    bring("feroma-halfway");
+    const FederationPlan todo = damage_plan("feroma");
+    Bytes bytes = read_file(todo.state / name);
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    write_file_atomically(todo.state / name, bytes);
+    EXPECT_NE(go_on(todo).find(fmt::format("{}: is not as round {} left it", name, kHalfway)), std::string::npos);
+    EXPECT_EQ(RoundLog::set_damage_aside(todo.state).size(), 1U);
+    EXPECT_TRUE(digests_of(tree_of(todo.state)).contains(sha256(bytes))) << "it is beside the other";
+    const std::string said = go_on(todo);
+    EXPECT_TRUE(has_models_of(sound_.at("feroma"), todo)) << said;
+    const std::string anew = read_text(todo.state / name);
+    const std::string before = read_text(folder / "feroma-halfway/server" / name);
+    EXPECT_EQ(anew.substr(0, 20), before.substr(0, 20)) << "it begins as it did";
+    EXPECT_EQ(anew.find("feroma-auto,2,"), std::string::npos) << "rounds before are in the other";
+    EXPECT_TRUE(anew.find("feroma-auto,3,") != std::string::npos || anew.find("\"round\":3") != std::string::npos);
+    EXPECT_EQ(go_on(todo).find("damaged"), std::string::npos);
+  }
 }
 
 TEST_F(Damage, ResultsAreMovedAsideAndWrittenAnew) {

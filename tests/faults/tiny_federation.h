@@ -136,10 +136,14 @@ class TinyFederation : public ::testing::Test {
     return std::make_unique<TinyData>(client, rows);
   }
 
+  /// The file that counts what is told of them.
+  [[nodiscard]] virtual std::filesystem::path witness_of(std::uint32_t) { return {}; }
+
   void live(Hub& hub, std::uint32_t id, const std::filesystem::path& state, const Connect& connect) {
     AgentOptions options;
     options.state = state.string() + "-client-" + std::to_string(id);
     options.id = id;
+    options.witness = witness_of(id);
     options.patience_seconds = 30 * kClock;
     const std::unique_ptr<ClientData> data = data_of(id);
     Agent agent(options, *data, stop);

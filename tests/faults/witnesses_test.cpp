@@ -4,9 +4,9 @@
 #include <limits>
 #include <set>
 
-#include "feroma/net/codec.h"
 #include "feroma/privacy/witness.h"
 #include "tests/faults/hub_fixture.h"
+#include "tests/faults/release_listener.h"
 #include "tests/faults/tiny_federation.h"
 #include "tests/net/once.h"
 
@@ -220,7 +220,7 @@ class Witnesses : public TinyFederation {
     try {
       Agent agent(options, data, stop);
       while (!stop.requested()) {
-        Pipe pipe(hub, {"pipe", std::nullopt, ""}, [this](v1::ClientFrame& frame) { return listen(frame); });
+        Pipe pipe(hub, {"pipe", std::nullopt, ""}, ReleaseListener(layout_, told_));
         OldServer old(pipe);
         const Ending ending = how.old_server ? agent.serve(old) : agent.serve(pipe);
         if (ending.reason == v1::FINISHED) {
@@ -235,27 +235,6 @@ class Witnesses : public TinyFederation {
     }
     return "";
   }
-
-  /// Writes down what leaves.
-  bool listen(const v1::ClientFrame& frame) {
-    if (frame.has_answer()) {
-      size_ = frame.answer().size();
-      bytes_.clear();
-    } else if (frame.has_piece()) {
-      const auto piece = std::as_bytes(std::span(frame.piece().data()));
-      bytes_.insert(bytes_.end(), piece.begin(), piece.end());
-      if (bytes_.size() == size_) {
-        const Message message = decode_message(bytes_, layout_, "told");
-        if (message.has("sums")) {
-          told_.insert(sha256(std::as_bytes(std::span(message.ints("sums")))));
-        }
-      }
-    }
-    return true;
-  }
-
-  Bytes bytes_;
-  std::uint64_t size_ = 0;
 };
 
 TEST_F(Witnesses, InEverySituationTheBudgetHolds) {
