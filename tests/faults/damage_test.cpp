@@ -92,7 +92,7 @@ std::string events_of_rounds(const std::string& text) {
   return rest;
 }
 
-/// What people read of a finished federation; the same however often it was stopped.
+/// What people read of a finished federation, and what its clients told; the same however often it was stopped.
 std::map<std::string, std::string> figures_of(const fs::path& state) {
   std::map<std::string, std::string> figures{
       {"metrics", without_column(read_text(state / "metrics.csv"), "seconds")},
@@ -104,6 +104,12 @@ std::map<std::string, std::string> figures_of(const fs::path& state) {
   for (const char* arrays : {"mixing", "profiles"}) {
     for (const auto& entry : fs::directory_iterator(state / arrays)) {
       figures[entry.path().lexically_relative(state).string()] = sha256(read_file(entry.path()));
+    }
+  }
+  for (const std::uint32_t client : {0U, 1U, 2U}) {
+    const fs::path released = state.string() + fmt::format("-client-{}/ledger/released", client);
+    for (const auto& [name, bytes] : fs::exists(released) ? tree_of(released) : std::map<std::string, Bytes>{}) {
+      figures[fmt::format("released by {}: {}", client, name)] = sha256(bytes);
     }
   }
   return figures;
