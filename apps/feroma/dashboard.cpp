@@ -11,6 +11,7 @@
 
 #include "checks.h"
 #include "commands.h"
+#include "feroma/core/clock.h"
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
 #include "interrupt.h"
@@ -99,7 +100,7 @@ void show(const DashboardArguments& arguments) {
   } else if (arguments.open) {
     open_browser(page.url());
   }
-  rest_until(std::chrono::steady_clock::time_point::max(), stop.token());
+  Clock::machine().rest_until(Clock::time_point::max(), stop.token());
 }
 
 }  // namespace

@@ -20,10 +20,6 @@ constexpr int kMissedBeats = 6;
 /// How long a client that is to stop waits for its goodbye to go out and be answered.
 constexpr auto kFarewell = std::chrono::seconds(1);
 
-Clock::duration seconds_of(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
 }  // namespace
 
 /// What the client needs to work for one federation.
@@ -49,9 +45,9 @@ struct Agent::Inbox {
     arrived.notify_one();
   }
   /// Nothing where nothing has arrived until then.
-  std::optional<Saying> pop(Clock::time_point until) {
+  std::optional<Saying> pop(const Clock& clock, Clock::time_point until) {
     std::unique_lock lock(mutex);
-    if (!arrived.wait_until(lock, until, [this] { return !items.empty(); })) {
+    if (!clock.wait_until(lock, arrived, until, [this] { return !items.empty(); })) {
       return std::nullopt;
     }
     Saying item = std::move(items.front());
@@ -60,15 +56,15 @@ struct Agent::Inbox {
   }
 
   std::mutex mutex;
-  std::condition_variable arrived;
+  std::condition_variable_any arrived;
   std::deque<Saying> items;
 };
 
 /// What a client waits for, and since when.
 struct Agent::Wait {
   std::int64_t round = 0;  ///< whatever a server calls finished, there is one after it
-  bool answered = false;   ///< in that round, so that it is to go on; else it is to begin
-  Clock::time_point since = Clock::now();
+  Clock::time_point since;
+  bool answered = false;  ///< in that round, so that it is to go on; else it is to begin
 };
 
 Agent::Agent(AgentOptions options, ClientData& data, const Stop& stop)
@@ -246,9 +242,9 @@ void Agent::read_frames(ServerLink& link, const std::string& session, Watchdog& 
   inbox.push(lost());
 }
 
-void Agent::beat(const std::stop_token& end, Clock::duration pause) {
+void Agent::beat(const std::stop_token& end, double pause_seconds) {
   for (;;) {
-    if (!rest_until(Clock::now() + pause, end, stop_.token()) && end.stop_requested()) {
+    if (!options_.clock->rest_for(pause_seconds, end, stop_.token()) && end.stop_requested()) {
       return;
     }
     v1::ClientFrame frame;
@@ -277,7 +273,7 @@ void Agent::take_leave(ServerLink& link, Watchdog& watchdog, const std::string& 
 }
 
 Ending Agent::serve(ServerLink& link) {
-  Watchdog watchdog(link, stop_, seconds_of(options_.patience_seconds));
+  Watchdog watchdog(link, stop_, *options_.clock, Clock::seconds(options_.patience_seconds));
   outbox_ = std::make_unique<Outbox>(link, [&watchdog] { watchdog.heard(); });
   std::string session;
   std::variant<v1::Welcome, Ending> met = introduce(hello(), link, *outbox_, session);
@@ -303,13 +299,12 @@ Ending Agent::serve(ServerLink& link) {
   work_->state.commit(welcome.committed(), {welcome.counted().round(), welcome.counted().phases()});
   note(fmt::format("joined as client {}, round {} is finished", to_index(work_->id), welcome.committed()),
        {{"client", to_index(work_->id)}, {"round", welcome.committed()}});
-  next_sign_ = Clock::now() + seconds_of(options_.sign_seconds);
-  const Clock::duration pause = seconds_of(welcome.heartbeat_seconds());
-  watchdog.set_patience(kMissedBeats * pause);
+  next_sign_ = options_.clock->now() + Clock::seconds(options_.sign_seconds);
+  watchdog.set_patience(Clock::seconds(kMissedBeats * welcome.heartbeat_seconds()));
   watchdog.allow_farewell(kFarewell);
   Inbox inbox;
   const std::jthread reader([&] { read_frames(link, session, watchdog, inbox); });
-  const std::jthread heart([&](const std::stop_token& end) { beat(end, pause); });
+  const std::jthread heart([&](const std::stop_token& end) { beat(end, welcome.heartbeat_seconds()); });
   // However this ends, the threads see the end of the connection before they are joined.
   struct Cancel {
     ServerLink& link;
@@ -320,19 +315,19 @@ Ending Agent::serve(ServerLink& link) {
 
 Saying Agent::next_of(Inbox& inbox, const Wait& wait) {
   for (;;) {
-    if (std::optional<Saying> item = inbox.pop(next_sign_)) {
+    if (std::optional<Saying> item = inbox.pop(*options_.clock, next_sign_)) {
       return std::move(*item);
     }
-    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(Clock::now() - wait.since).count();
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(options_.clock->now() - wait.since).count();
     note(fmt::format("waiting for round {} to {}{}", wait.round, wait.answered ? "go on" : "begin",
                      minutes > 0 ? fmt::format(", {} min", minutes) : ""),
          {{"round", wait.round}});
-    next_sign_ = Clock::now() + seconds_of(options_.sign_seconds);
+    next_sign_ = options_.clock->now() + Clock::seconds(options_.sign_seconds);
   }
 }
 
 Ending Agent::work(Inbox& inbox, Round finished) {
-  Wait wait{std::int64_t{finished} + 1};
+  Wait wait{std::int64_t{finished} + 1, options_.clock->now()};
   for (;;) {
     Saying item = next_of(inbox, wait);
     if (auto* ending = std::get_if<Ending>(&item)) {
@@ -340,7 +335,7 @@ Ending Agent::work(Inbox& inbox, Round finished) {
     }
     if (const auto* committed = std::get_if<v1::Committed>(&item)) {
       work_->state.commit(committed->round(), {committed->round(), committed->phases()});
-      wait = {std::int64_t{committed->round()} + 1};
+      wait = {std::int64_t{committed->round()} + 1, options_.clock->now()};
     } else if (const auto* verdict = std::get_if<v1::Verdict>(&item)) {
       if (verdict->reason() != v1::ACCEPTED && verdict->reason() != v1::DUPLICATE) {
         note(fmt::format("round {}: the answer was refused ({}): {}", verdict->round(),
@@ -354,7 +349,7 @@ Ending Agent::work(Inbox& inbox, Round finished) {
       }
       static_cast<void>(answer(job.task, job.bytes));  // where the connection is lost the reader tells why
       if (job.task.round() != kSurveyRound) {
-        wait = {job.task.round(), /*answered=*/true};
+        wait = {job.task.round(), options_.clock->now(), /*answered=*/true};
       }
     }
   }

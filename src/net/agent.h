@@ -30,7 +30,8 @@ struct AgentOptions {
   std::filesystem::path witness = {};  ///< the file that counts what is told of the data; empty: there is none
   double patience_seconds = 10;        ///< for the server's first word; later it says how often it is heard
   Note note = {};
-  double sign_seconds = 60;  ///< between lines that say that the client waits, at least
+  double sign_seconds = 60;                ///< between lines that say that the client waits, at least
+  const Clock* clock = &Clock::machine();  ///< every time above is by it, and the server's
 };
 
 /**
@@ -67,7 +68,7 @@ class Agent {
   [[nodiscard]] Saying next_of(Inbox& inbox, const Wait& wait);
   void read_frames(ServerLink& link, const std::string& session, Watchdog& watchdog, Inbox& inbox);
   /// Lets the server know that the client is there, and that it goes when it is told to stop.
-  void beat(const std::stop_token& end, Clock::duration pause);
+  void beat(const std::stop_token& end, double pause_seconds);
   [[nodiscard]] bool answer(const v1::Task& task, std::span<const std::byte> bytes);
   /// What the client has in a round; nothing, and why in `step`, where it cannot be read just now.
   [[nodiscard]] std::optional<ClientShard> shard_for(TakenStep& step);

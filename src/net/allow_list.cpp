@@ -11,7 +11,7 @@ namespace feroma::net {
 namespace {
 
 /// Coarser than any clock of a file system that we know of.
-constexpr std::time_t kTickSeconds = 2;
+constexpr Clock::duration kTick = std::chrono::seconds(2);
 
 auto as_tuple(const timespec& time) { return std::tuple(time.tv_sec, time.tv_nsec); }
 
@@ -31,9 +31,12 @@ AllowList::Stamp AllowList::look() const {
 }
 
 bool AllowList::is_settled(const Stamp& stamp) {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec - stamp.changed.tv_sec > kTickSeconds;
+  const Clock::time_point now = clock_.now();
+  if (seen_ != stamp) {
+    seen_ = stamp;
+    since_ = now;
+  }
+  return now - since_ > kTick;
 }
 
 std::shared_ptr<const ClientList> AllowList::read() {
@@ -42,6 +45,7 @@ std::shared_ptr<const ClientList> AllowList::read() {
   if (stamp_ == now) {
     return list_;
   }
+  const bool settled = is_settled(now);
   stamp_.reset();
   try {
     list_ = std::make_shared<const ClientList>(read_valid_client_list(path_));
@@ -53,7 +57,7 @@ std::shared_ptr<const ClientList> AllowList::read() {
     damage_ = error.what();
     return list_;
   }
-  if (is_settled(now)) {
+  if (settled) {
     stamp_ = now;
   }
   return list_;

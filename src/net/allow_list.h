@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "feroma/core/clock.h"
 #include "feroma/net/client_list.h"
 
 namespace feroma::net {
@@ -15,7 +16,7 @@ namespace feroma::net {
 /// cut or damaged is not obeyed: the last good one stays in force until there is another. From any thread.
 class AllowList {
  public:
-  explicit AllowList(std::filesystem::path path) : path_(std::move(path)) {}
+  AllowList(std::filesystem::path path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
   /// The same object as long as the file is the same. An error while the file cannot be read, or is damaged and there
   /// was no good one before.
@@ -35,14 +36,17 @@ class AllowList {
     bool operator==(const Stamp& other) const;
   };
   [[nodiscard]] Stamp look() const;
-  /// Whether a later change must show: clocks of file systems are coarse, and a file may be written twice within a
-  /// tick.
-  [[nodiscard]] static bool is_settled(const Stamp& stamp);
+  /// Whether a later change must show, where the file is as it was when it was looked at before: clocks of file systems
+  /// are coarse, and a file may be written twice within a tick.
+  [[nodiscard]] bool is_settled(const Stamp& stamp);
 
   const std::filesystem::path path_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::string damage_;
   std::shared_ptr<const ClientList> list_;
+  std::optional<Stamp> seen_;   ///< what the file was like when it was looked at last
+  Clock::time_point since_;     ///< and since when
   std::optional<Stamp> stamp_;  ///< of `list_`; absent where it must be read again in any case
 };
 

@@ -21,7 +21,7 @@ class Backoff {
   [[nodiscard]] double next() {
     const double drawn = std::uniform_real_distribution<double>(0, pause_)(random_);
     pause_ = std::min(2 * pause_, plan_.longest_pause_seconds);
-    return drawn * plan_.clock;
+    return drawn;
   }
 
  private:
@@ -40,7 +40,8 @@ void run_client(const ClientPlan& plan, ClientData& data, const Stop& stop) {
   };
   net::require_connectable(plan);
   net::AgentOptions options{plan.state, plan.id, plan.privacy, plan.witness};
-  options.patience_seconds = 2 * plan.connect_seconds * plan.clock;
+  options.patience_seconds = 2 * plan.connect_seconds;
+  options.clock = plan.clock;
   options.note = plan.note;
   net::Agent agent(std::move(options), data, stop);
   Backoff backoff(plan);
@@ -65,7 +66,7 @@ void run_client(const ClientPlan& plan, ClientData& data, const Stop& stop) {
             v1::Reason_Name(ending.reason), ending.text);
     const double pause = std::max(backoff.next(), ending.reason == v1::SHUTTING_DOWN ? ending.retry_seconds : 0.0);
     note(fmt::format("{}; again in {:.1f} s", ending.text, pause), {{"reason", ending.text}, {"seconds", pause}});
-    rest_for(pause, stop.token());
+    plan.clock->rest_for(pause, stop.token());
   }
 }
 

@@ -211,7 +211,7 @@ ServerStatus Coordinator::status() const {
   ServerStatus status;
   status.version = build_info().version;
   status.job = job();
-  status.uptime_seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+  status.uptime_seconds = std::chrono::duration<double>(clock_.now() - began_).count();
   std::tie(status.round, status.phase) = hub_->under_way();
   status.clients = hub_->present().size();
   status.heard = hub_->heard();
@@ -232,8 +232,8 @@ ServerStatus Coordinator::status() const {
   status.rounds_planned = planned_;
   status.last_round = last_round_;
   // A round that has begun must end: all its phases have their deadlines. That clients are waited for is no fault.
-  const double longest = kMostPhases * plan_.server.round_seconds * plan_.server.clock;
-  const double still = std::chrono::duration<double>(gathering_.value_or(Clock::now()) - moved_).count();
+  const double longest = kMostPhases * plan_.server.round_seconds;
+  const double still = std::chrono::duration<double>(gathering_.value_or(clock_.now()) - moved_).count();
   const std::uint64_t again = repetitions_;
   if ((status.round > 0 || again > 0) && still > longest) {
     status.healthy = false;
@@ -343,7 +343,7 @@ std::vector<ClientId> Coordinator::gather() {
   if (log_.started() && !draws_again) {
     const std::size_t wanted = log_.started()->participants.size();
     log::info("round {} was begun before: waiting up to {} s for its {} clients", log_.committed() + 1,
-              plan_.server.rejoin_seconds * plan_.server.clock, wanted);
+              plan_.server.rejoin_seconds, wanted);
     std::vector<ClientId> there = hub_->await(log_.started()->participants, plan_.server.rejoin_seconds);
     if (there.size() == wanted) {
       return there;
@@ -379,7 +379,7 @@ bool Coordinator::fix_scales() {
 }
 
 bool Coordinator::play_round() {
-  const auto start = Clock::now();
+  const auto start = clock_.now();
   const std::string& label = plan_.experiment.algorithms.front().label;
   const Round round = log_.committed() + 1;
   {
@@ -391,7 +391,7 @@ bool Coordinator::play_round() {
     const std::lock_guard lock(telling_);
     gathering_.reset();
     // What a round took that is begun again counts, but for the time in which clients were waited for.
-    moved_ = repetitions_ == 0 ? Clock::now() : moved_ + (Clock::now() - start);
+    moved_ = repetitions_ == 0 ? clock_.now() : moved_ + (clock_.now() - start);
   }
   forgetful_.merge(hub_->take_forgetful());
   for (const ClientId client : forgetful_) {
@@ -422,7 +422,7 @@ bool Coordinator::play_round() {
   if (trace != nullptr) {
     describe_mixing(*trace, record);
   }
-  record.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  record.seconds = std::chrono::duration<double>(clock_.now() - start).count();
   fault_point("round.exchanged");
   write_round(files_->writer, record, trace);
   commit(record, exchanged.counted);
@@ -466,7 +466,7 @@ void Coordinator::tell(RoundRecord record) {
                             record.clients.size(), record.dropped.size()};
     finished_ = record.round;
     planned_ = final_round();
-    moved_ = Clock::now();
+    moved_ = clock_.now();
   }
   files_->last = std::move(record);
 }
@@ -501,7 +501,7 @@ void Coordinator::finish() {
     detail::sync_folder(plan_.state);
   }
   fault_point("results.written");
-  files_->writer.run_finished(std::chrono::duration<double>(Clock::now() - began_).count());
+  files_->writer.run_finished(std::chrono::duration<double>(clock_.now() - began_).count());
   static_cast<void>(files_->writer.flush_and_sizes());
   hub_->finish();
   hub_->await_farewells(plan_.server.linger_seconds);

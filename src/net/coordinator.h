@@ -73,6 +73,7 @@ class Coordinator {
   const Stop& stop_;
   RoundLog log_;
   const FederationPlan plan_;  ///< as the federation was begun
+  const Clock& clock_ = *plan_.server.clock;
   ModelSpec model_;
   Rng rng_;
   ParametersPtr initial_;
@@ -84,13 +85,13 @@ class Coordinator {
   std::map<ClientId, Counted> counted_;         ///< the last finished round that each client's answers went into
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Files> files_;
-  const Clock::time_point began_ = Clock::now();
+  const Clock::time_point began_ = clock_.now();
   mutable std::mutex telling_;  ///< guards what follows
   std::optional<LastRound> last_round_;
   Round finished_ = 0;
   Round planned_ = 0;
   /// When a round was finished, or the next one begun; later by as long as clients were waited for since.
-  Clock::time_point moved_ = Clock::now();
+  Clock::time_point moved_ = clock_.now();
   std::optional<Clock::time_point> gathering_;  ///< since when clients are waited for
 };
 

@@ -87,7 +87,7 @@ std::optional<flower::ServerMessage> FlowerBridge::next() {
       abort(error);
     }
     if (message) {
-      write_ends_by_ = Clock::now() + options_.pace.allowance(message->ByteSizeLong());
+      write_ends_by_ = options_.pace.clock->now() + options_.pace.allowance(message->ByteSizeLong());
     }
   }
   if (reply) {
@@ -283,7 +283,7 @@ void FlowerBridge::deliver(const FlowerReply& reply) {
 
 bool FlowerBridge::give_up_if_overdue() {
   const std::lock_guard lock(mutex_);
-  const bool overdue = !aborted_ && write_ends_by_ && Clock::now() > *write_ends_by_;
+  const bool overdue = !aborted_ && write_ends_by_ && options_.pace.clock->now() > *write_ends_by_;
   if (overdue) {
     abort(v1::TOO_SLOW, "it does not take what it is sent");
   }

@@ -16,7 +16,6 @@
 namespace feroma {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 namespace flower = flwr::proto;
 
 /// Flower's own figure; servers take faster pings for an attack.
@@ -97,8 +96,7 @@ void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const Sto
   for (;;) {
     require(!stop.requested(), ErrorCode::interrupted, "the client was told to stop");
     const std::shared_ptr<grpc::Channel> channel = make_channel(plan, worker.largest_request());
-    const auto deadline = std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
-                                                                 std::chrono::duration<double>(plan.connect_seconds));
+    const auto deadline = std::chrono::system_clock::now() + plan.clock->real(Clock::seconds(plan.connect_seconds));
     Ending ending{false, std::nullopt, "no connection"};
     if (channel->WaitForConnected(deadline)) {
       note(fmt::format("joined {}", plan.server));
@@ -111,13 +109,13 @@ void run_flower_client(const FlowerClientPlan& plan, ClientData& data, const Sto
     }
     if (ending.goodbye) {
       note(fmt::format("the server wants this client again in {} s", *ending.goodbye));
-      rest_for(static_cast<double>(*ending.goodbye), stop.token());
+      plan.clock->rest_for(static_cast<double>(*ending.goodbye), stop.token());
       pause = plan.first_pause_seconds;
       continue;
     }
     pause = ending.worked ? plan.first_pause_seconds : pause;
     note(fmt::format("{}; again in {:.1f} s", ending.text, pause));
-    rest_for(pause, stop.token());
+    plan.clock->rest_for(pause, stop.token());
     pause = std::min(2 * pause, plan.longest_pause_seconds);
   }
 }

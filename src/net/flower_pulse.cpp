@@ -5,8 +5,8 @@
 
 namespace feroma::net {
 
-FlowerPulse::FlowerPulse(Clock::duration pause)
-    : pause_(pause), thread_([this](const std::stop_token& end) { run(end); }) {}
+FlowerPulse::FlowerPulse(const Clock& clock, double pause_seconds)
+    : clock_(clock), pause_(Clock::seconds(pause_seconds)), thread_([this](const std::stop_token& end) { run(end); }) {}
 
 void FlowerPulse::attend(std::weak_ptr<FlowerBridge> bridge) {
   const std::lock_guard lock(mutex_);
@@ -23,7 +23,8 @@ std::size_t FlowerPulse::open() const {
 void FlowerPulse::run(const std::stop_token& end) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    rest_.wait_for(lock, end, pause_, [] { return false; });
+    clock_.wait_until(
+        lock, rest_, clock_.now() + pause_, [] { return false; }, end);
     if (end.stop_requested()) {
       return;
     }

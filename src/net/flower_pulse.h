@@ -10,10 +10,10 @@
 
 namespace feroma::net {
 
-/// Looks after every bridge once in `pause`, on a thread of its own.
+/// Looks after every bridge once in a pause, on a thread of its own.
 class FlowerPulse {
  public:
-  explicit FlowerPulse(Clock::duration pause);
+  FlowerPulse(const Clock& clock, double pause_seconds);
 
   /// From now on the bridge is looked after, until it is gone.
   void attend(std::weak_ptr<FlowerBridge> bridge);
@@ -23,6 +23,7 @@ class FlowerPulse {
  private:
   void run(const std::stop_token& end);
 
+  const Clock& clock_;
   const Clock::duration pause_;
   mutable std::mutex mutex_;
   std::condition_variable_any rest_;

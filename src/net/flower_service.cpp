@@ -34,10 +34,6 @@ DoorLimits limits_of(const FederationPlan& plan) {
   return limits;
 }
 
-Clock::duration scaled(double seconds, const ServerOptions& options) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * options.clock));
-}
-
 std::shared_ptr<grpc::ServerCredentials> one_sided_credentials(const std::filesystem::path& certificates) {
   if (certificates.empty()) {
     return grpc::InsecureServerCredentials();
@@ -64,7 +60,7 @@ class FlowerJoins final : public flower::FlowerService::WithRawCallbackMethod_Jo
         most_streams_(static_cast<std::size_t>(plan.experiment.scenario.clients) + kSpareStreams),
         pace_(TransferPace::of(plan.server)),
         ids_(hub, static_cast<std::uint32_t>(plan.experiment.scenario.clients), options.certificates),
-        pulse_(scaled(plan.server.heartbeat_seconds, plan.server)) {}
+        pulse_(*plan.server.clock, plan.server.heartbeat_seconds) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Join(grpc::CallbackServerContext* context) override {
     if (pulse_.open() >= most_streams_) {

@@ -63,13 +63,15 @@ DoorLimits DoorLimits::of(const ServerOptions& options, int clients) {
   limits.strangers_per_address = options.strangers_per_address;
   limits.strangers = options.strangers;
   limits.connections = options.connections > 0 ? options.connections : connections_for(clients);
-  limits.stranger_seconds = options.stranger_seconds * options.clock;
-  limits.idle_seconds = options.dead_seconds * options.clock;
+  limits.stranger_seconds = options.stranger_seconds;
+  limits.idle_seconds = options.dead_seconds;
+  limits.clock = options.clock;
   return limits;
 }
 
 int DoorLimits::idle_milliseconds() const {
-  return static_cast<int>(std::clamp(idle_seconds * 1000, 1.0, double{std::numeric_limits<int>::max()}));
+  const std::chrono::duration<double, std::milli> time = clock->real(Clock::seconds(idle_seconds));
+  return static_cast<int>(std::clamp(time.count(), 1.0, double{std::numeric_limits<int>::max()}));
 }
 
 FrontDoor::FrontDoor(const std::string& address, const DoorLimits& limits, bool tls)
@@ -81,6 +83,7 @@ FrontDoor::FrontDoor(const std::string& address, const DoorLimits& limits, bool 
       wake_(made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "a poller")),
       spare_(open_spare()),
       hello_(tls ? kLargestHello : 0),
+      refusals_(*limits.clock),
       next_id_(kFirstConnection) {
   require(limits.strangers_per_address >= 1 && limits.strangers >= 1 && limits.connections >= 1 &&
               limits.stranger_seconds > 0,
@@ -143,7 +146,8 @@ int FrontDoor::pause() const {
   if (next == Clock::time_point::max()) {
     return -1;
   }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(limits_.clock->real(next - limits_.clock->now())).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
@@ -203,10 +207,8 @@ void FrontDoor::admit(Descriptor socket, const PeerAddress& peer) {
     return;
   }
   const std::uint64_t id = next_id_++;
-  const auto time =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits_.stranger_seconds));
-  const auto which =
-      connections_.emplace_hint(connections_.end(), id, Connection{std::move(socket), peer, Clock::now() + time});
+  const Clock::time_point deadline = limits_.clock->now() + Clock::seconds(limits_.stranger_seconds);
+  const auto which = connections_.emplace_hint(connections_.end(), id, Connection{std::move(socket), peer, deadline});
   by_peer_.emplace(peer, id);
   waiting_.insert(id);
   strangers_of_[network_of(peer)] += 1;
@@ -286,7 +288,7 @@ void FrontDoor::hand_on(Connections::iterator which) {
 }
 
 void FrontDoor::expire() {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = limits_.clock->now();
   for (;;) {
     std::unique_lock lock(mutex_);
     if (waiting_.empty()) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +28,7 @@ struct DoorLimits {
   int per_certificate = 16;      ///< a client's own, those of its that nobody has missed yet, and its visits
   double stranger_seconds = 10;  ///< how long a connection may stay a stranger
   double idle_seconds = 60;      ///< how long one may have no stream; gRPC ends it then
+  const Clock* clock = &Clock::machine();
 
   /// What a server's options say, for a federation of so many clients.
   [[nodiscard]] static DoorLimits of(const ServerOptions& options, int clients);
@@ -80,8 +80,6 @@ class FrontDoor {
   [[nodiscard]] DoorCounts counts() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Connection {
     Descriptor socket;
     PeerAddress peer;

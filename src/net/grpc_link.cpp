@@ -58,7 +58,7 @@ std::string why_not_connected(const ClientPlan& plan, const std::shared_ptr<grpc
   const std::unique_ptr<v1::Federation::Stub> stub = v1::Federation::NewStub(channel);
   const grpc::Status status = stub->Train(&context)->Finish();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-    return fmt::format("no answer within {} s", plan.connect_seconds * plan.clock);
+    return fmt::format("no answer within {} s", plan.connect_seconds);
   }
   const std::string words = printable(last_error_in(status.error_message()));
   if (words.find("certificate verify failed") != std::string::npos) {
@@ -132,12 +132,11 @@ Attempt connect(const ClientPlan& plan, const Stop& stop) {
   arguments.SetMaxReceiveMessageSize(kLargestFrame);
   const std::shared_ptr<grpc::Channel> channel =
       grpc::CreateCustomChannel(plan.server, credentials_of(plan), arguments);
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(plan.connect_seconds * plan.clock));
+  const Clock::time_point deadline = plan.clock->now() + Clock::seconds(plan.connect_seconds);
   const auto link = [&] { return Attempt{std::make_unique<GrpcLink>(std::make_unique<GrpcLink::Stream>(channel))}; };
-  for (auto left = deadline - Clock::now(); !stop.requested() && left > left.zero(); left = deadline - Clock::now()) {
-    const auto look = std::min<Clock::duration>(left, kLook);
-    if (channel->WaitForConnected(std::chrono::system_clock::now() + look)) {
+  const auto left = [&] { return plan.clock->real(deadline - plan.clock->now()); };
+  for (Clock::duration time = left(); !stop.requested() && time > time.zero(); time = left()) {
+    if (channel->WaitForConnected(std::chrono::system_clock::now() + std::min<Clock::duration>(time, kLook))) {
       return link();
     }
   }

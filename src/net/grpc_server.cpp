@@ -55,8 +55,8 @@ std::shared_ptr<grpc::ServerCredentials> mutual_credentials(const std::filesyste
 class TrainService final : public v1::Federation::WithRawCallbackMethod_Train<v1::Federation::Service> {
  public:
   /// Without `certificates` everybody is who they say.
-  TrainService(Hub& hub, FrontDoor& door, const std::filesystem::path& certificates)
-      : hub_(hub), door_(door), secure_(!certificates.empty()), list_(client_list_file(certificates)) {
+  TrainService(Hub& hub, FrontDoor& door, const std::filesystem::path& certificates, const Clock& clock)
+      : hub_(hub), door_(door), secure_(!certificates.empty()), list_(client_list_file(certificates), clock) {
     // A list that is not there yet lets nobody in; one that is emptied or damaged must not be the first that is obeyed.
     if (secure_ && std::filesystem::exists(client_list_file(certificates))) {
       static_cast<void>(list_.read());
@@ -180,7 +180,9 @@ class TrainService final : public v1::Federation::WithRawCallbackMethod_Train<v1
 class GrpcServer::Parts {
  public:
   Parts(Hub& hub, const std::string& address, const std::filesystem::path& certificates, const DoorLimits& limits)
-      : door(address, limits, /*tls=*/!certificates.empty()), service(hub, door, certificates), server(door) {}
+      : door(address, limits, /*tls=*/!certificates.empty()),
+        service(hub, door, certificates, *limits.clock),
+        server(door) {}
 
   FrontDoor door;
   TrainService service;

@@ -31,10 +31,12 @@ constexpr std::array kHarmless{v1::ACCEPTED,      v1::DUPLICATE, v1::TWICE,
 Hub::Hub(Job job, const ServerOptions& options, Past past, const Stop& stop, const Stop* drain)
     : job_(std::move(job)),
       options_(options),
+      clock_(*options.clock),
       stop_(stop),
       drain_(drain),
       largest_(largest_answer(job_.models_per_answer, *job_.layout)),
-      comings_(kComingsASecond),
+      complaints_(clock_),
+      comings_(clock_, kComingsASecond),
       desk_(job_.layout, job_.committed, options.candidates),
       past_(std::move(past)),
       wake_to_stop_(stop.token(), [this] { wake(); }),
@@ -45,10 +47,6 @@ Hub::Hub(Job job, const ServerOptions& options, Past past, const Stop& stop, con
 }
 
 Hub::~Hub() = default;
-
-Clock::duration Hub::scaled(double seconds) const {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * options_.clock));
-}
 
 void Hub::give(Session& session, Assignment assignment) {
   {
@@ -196,7 +194,7 @@ std::vector<ClientId> Hub::present() const {
 }
 
 std::map<std::uint32_t, double> Hub::heard() const {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = clock_.now();
   const std::lock_guard lock(mutex_);
   std::map<std::uint32_t, double> ago;
   for (const auto& [client, session] : sessions_) {
@@ -218,7 +216,7 @@ std::size_t Hub::connections() const {
 void Hub::wait(std::unique_lock<std::mutex>& lock, Clock::time_point until, Waiting waiting) {
   const bool ends = stop_.requested() || (waiting == Waiting::between_rounds && drains());
   require(!ends, ErrorCode::interrupted, "the server was told to stop");
-  changed_.wait_until(lock, until);
+  clock_.wait_until(lock, changed_, until, [this, seen = changes_] { return changes_ != seen; });
 }
 
 void Hub::wake() {
@@ -232,7 +230,7 @@ void Hub::changed() {
 }
 
 std::vector<ClientId> Hub::await(std::span<const ClientId> wanted, double seconds) {
-  const Clock::time_point until = Clock::now() + scaled(seconds);
+  const Clock::time_point until = clock_.now() + Clock::seconds(seconds);
   std::unique_lock lock(mutex_);
   for (;;) {
     std::vector<ClientId> there;
@@ -241,7 +239,7 @@ std::vector<ClientId> Hub::await(std::span<const ClientId> wanted, double second
     const bool all = std::all_of(wanted.begin(), wanted.end(), [&](ClientId client) {
       return sessions_.contains(client) || departed_.contains(client);
     });
-    if (all || Clock::now() >= until) {
+    if (all || clock_.now() >= until) {
       return there;
     }
     wait(lock, until);
@@ -258,11 +256,11 @@ std::vector<ClientId> Hub::await(int count) {
 }
 
 void Hub::pause(double seconds) {
-  const Clock::time_point until = Clock::now() + scaled(seconds);
+  const Clock::time_point until = clock_.now() + Clock::seconds(seconds);
   std::unique_lock lock(mutex_);
   do {
     wait(lock, until);
-  } while (Clock::now() < until);
+  } while (clock_.now() < until);
 }
 
 void Hub::tell_tasks(Phase& phase, std::set<std::shared_ptr<Session>>& told) {
@@ -300,8 +298,8 @@ std::string Hub::all_called(std::span<const ClientId> clients) const {
 
 void Hub::hurry(Phase& phase, std::optional<Clock::time_point>& since) {
   const bool is_first = !since;
-  since = since.value_or(Clock::now());
-  if (Clock::now() - *since >= scaled(options_.grace_seconds)) {
+  since = since.value_or(clock_.now());
+  if (clock_.now() - *since >= Clock::seconds(options_.grace_seconds)) {
     const std::lock_guard lock(mutex_);
     for (const ClientId client : phase.awaited()) {
       if (!sessions_.contains(client)) {
@@ -330,30 +328,30 @@ void Hub::tell_who_is_awaited(const Phase& phase) {
   }
   log::info("round {}: {} answers so far; waits for {}{}, for {:.0f} s more at most", phase.round(), phase.answered(),
             all_called(awaited), away.empty() ? "" : fmt::format(" ({} not connected)", away.size()),
-            std::chrono::duration<double>(phase.deadline() - Clock::now()).count());
+            std::chrono::duration<double>(phase.deadline() - clock_.now()).count());
 }
 
 void Hub::await_answers(Phase& phase) {
   std::set<std::shared_ptr<Session>> told;
   std::optional<Clock::time_point> hurried;
-  std::optional<Clock::time_point> to_tell = Clock::now() + scaled(options_.dead_seconds);  // once is enough
-  while (!phase.is_over(Clock::now())) {
+  Clock::time_point to_tell = clock_.now() + Clock::seconds(options_.dead_seconds);
+  while (!phase.is_over(clock_.now())) {
     std::unique_lock lock(mutex_);
     const std::uint64_t seen = changes_;  // what happens from here on ends the wait below, or lets none begin
     lock.unlock();
     tell_tasks(phase, told);  // who comes back meanwhile is asked again
-    if (to_tell && Clock::now() >= *to_tell) {
+    if (clock_.now() >= to_tell) {
       tell_who_is_awaited(phase);
-      to_tell.reset();
+      to_tell = Clock::time_point::max();  // once is enough
     }
     if (drains()) {
       hurry(phase, hurried);
     }
     lock.lock();
-    if (changes_ == seen && !phase.is_over(Clock::now())) {
-      Clock::time_point next = std::min(phase.next_end(), to_tell.value_or(Clock::time_point::max()));
-      if (hurried && Clock::now() < *hurried + scaled(options_.grace_seconds)) {
-        next = std::min(next, *hurried + scaled(options_.grace_seconds));
+    if (changes_ == seen && !phase.is_over(clock_.now())) {
+      Clock::time_point next = std::min(phase.next_end(), to_tell);
+      if (hurried && clock_.now() < *hurried + Clock::seconds(options_.grace_seconds)) {
+        next = std::min(next, *hurried + Clock::seconds(options_.grace_seconds));
       }
       wait(lock, next, Waiting::in_round);
     }
@@ -367,10 +365,10 @@ void Hub::scale_inputs(InputScales scales) {
 
 std::map<ClientId, ClientOutcome> Hub::exchange(const Algorithm& algorithm, Round round, int phase,
                                                 std::span<const ClientId> participants) {
-  const auto under_way =
-      std::make_shared<Phase>(algorithm, round, phase, participants,
-                              Phase::Rules{job_.layout, job_.telemetry, options_.quorum, scaled(options_.grace_seconds),
-                                           scaled(options_.round_seconds), scales()});
+  const auto under_way = std::make_shared<Phase>(
+      algorithm, round, phase, participants,
+      Phase::Rules{job_.layout, job_.telemetry, options_.quorum, Clock::seconds(options_.grace_seconds),
+                   clock_.now() + Clock::seconds(options_.round_seconds), scales()});
   const auto set_phase = [this](std::shared_ptr<Phase> present) {
     const std::lock_guard lock(mutex_);
     for (const auto& [client, why] : departed_) {

@@ -144,7 +144,6 @@ class Hub final : public ClientPool, public SessionEvents {
   [[nodiscard]] std::vector<std::shared_ptr<Session>> everybody() const;
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all_connections() const;
   void say_finished(const std::vector<std::shared_ptr<Session>>& sessions);
-  [[nodiscard]] Clock::duration scaled(double seconds) const;
   [[nodiscard]] InputScales scales() const;
   [[nodiscard]] ClientId identity(const Session& session, const v1::Hello& hello) const;
   void check_hello(const v1::Hello& hello) const;
@@ -170,13 +169,14 @@ class Hub final : public ClientPool, public SessionEvents {
 
   const Job job_;
   const ServerOptions options_;
+  const Clock& clock_;
   const Stop& stop_;
   const Stop* drain_;
   std::uint64_t largest_;
   std::mutex counting_;                     ///< held while a count of releases is kept; taken before `mutex_`
   std::map<std::string, int> kept_counts_;  ///< of visitors' data, with that lock
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::uint64_t changes_ = 0;  ///< that were told of
   std::map<ClientId, std::shared_ptr<Session>> sessions_;
   std::set<std::shared_ptr<Session>> strangers_;  ///< connected, but not yet greeted or no longer wanted

@@ -59,7 +59,7 @@ v1::Welcome Hub::welcome_to(std::uint32_t id) const {
   welcome.set_job(job_.id);
   welcome.set_config(job_.config);
   welcome.set_committed(past_.committed);
-  welcome.set_heartbeat_seconds(options_.heartbeat_seconds * options_.clock);
+  welcome.set_heartbeat_seconds(options_.heartbeat_seconds);
   welcome.set_largest(largest_);
   welcome.set_id(id);
   welcome.set_layout(layout_digest(*job_.layout));
@@ -244,7 +244,7 @@ void Hub::receive_visitor(const std::shared_ptr<Session>& session, const v1::Vis
     welcome = welcome_to(0);
     tell_released(*session, std::nullopt, welcome);
     strangers_.erase(session);
-    visitors_.emplace(session, Clock::now());
+    visitors_.emplace(session, clock_.now());
   }
   Assignment question = desk_.ask(*session, visit, welcome.committed(), scales());
   session->welcome(welcome);
@@ -291,14 +291,14 @@ void Hub::finish() {
 }
 
 void Hub::await_farewells(double seconds) {
-  const Clock::time_point until = Clock::now() + scaled(seconds);
+  const Clock::time_point until = clock_.now() + Clock::seconds(seconds);
   std::unique_lock lock(mutex_);
   const auto all_told = [this] {
     return std::all_of(known_.begin(), known_.end(),
                        [this](ClientId client) { return told_.contains(client) || shut_out_.contains(client); });
   };
   // Those who were told are still there until they have read it.
-  while ((!all_told() || !sessions_.empty()) && Clock::now() < until) {
+  while ((!all_told() || !sessions_.empty()) && clock_.now() < until) {
     wait(lock, until);
   }
 }
@@ -352,12 +352,12 @@ void Hub::sever() {
 }
 
 void Hub::sweep() {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = clock_.now();
   std::vector<std::shared_ptr<Session>> gone;
   {
     const std::lock_guard lock(mutex_);
     const auto is_gone = [&](const std::shared_ptr<Session>& session) {
-      return now - session->last_heard() > scaled(options_.dead_seconds) || session->overdue(now);
+      return now - session->last_heard() > Clock::seconds(options_.dead_seconds) || session->overdue(now);
     };
     for (const auto& [client, session] : sessions_) {
       if (is_gone(session)) {
@@ -367,7 +367,7 @@ void Hub::sweep() {
     std::copy_if(strangers_.begin(), strangers_.end(), std::back_inserter(gone), is_gone);
     for (const auto& [session, since] : visitors_) {
       // They are silent while they describe their data; a visit takes no longer than an exchange.
-      if (now - since > scaled(options_.round_seconds) || session->overdue(now)) {
+      if (now - since > Clock::seconds(options_.round_seconds) || session->overdue(now)) {
         gone.push_back(session);
       }
     }

@@ -11,7 +11,7 @@ constexpr auto kSecond = std::chrono::seconds(1);
 }  // namespace
 
 bool LineLimit::allows(const std::string& name) {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = clock_.now();
   const std::lock_guard lock(mutex_);
   const auto [found, is_new] = entries_.try_emplace(name);
   Entry& entry = found->second;
@@ -28,7 +28,7 @@ bool LineLimit::allows(const std::string& name) {
 }
 
 std::map<std::string, std::uint64_t> LineLimit::take_held_back() {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = clock_.now();
   const std::lock_guard lock(mutex_);
   std::map<std::string, std::uint64_t> due;
   for (auto& [name, entry] : entries_) {
@@ -41,7 +41,7 @@ std::map<std::string, std::uint64_t> LineLimit::take_held_back() {
   return due;
 }
 
-LineLimit::Clock::time_point LineLimit::next_line() const {
+Clock::time_point LineLimit::next_line() const {
   const std::lock_guard lock(mutex_);
   Clock::time_point next = Clock::time_point::max();
   for (const auto& [name, entry] : entries_) {

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
+
+#include "feroma/core/clock.h"
 
 namespace feroma::net {
 
@@ -12,9 +13,7 @@ namespace feroma::net {
 /// written, and the rest is counted. Names are few, chosen by us. All calls may come from any thread.
 class LineLimit {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  explicit LineLimit(int lines_a_second = 1) : lines_a_second_(lines_a_second) {}
+  explicit LineLimit(const Clock& clock, int lines_a_second = 1) : clock_(clock), lines_a_second_(lines_a_second) {}
 
   /// Whether a line under this name may be written now; else it is held back.
   [[nodiscard]] bool allows(const std::string& name);
@@ -30,6 +29,7 @@ class LineLimit {
     std::uint64_t held_back = 0;
   };
 
+  const Clock& clock_;
   const int lines_a_second_;
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;

@@ -19,9 +19,9 @@ class Phase {
     std::shared_ptr<const ParamLayout> layout;
     bool telemetry = true;  ///< false where clients' counts and accuracies stay with them
     double quorum = 1;
-    Clock::duration grace{};    ///< for the others once there are enough answers
-    Clock::duration longest{};  ///< for all
-    InputScales scales = {};    ///< of the clients' inputs, which go with every task
+    Clock::duration grace{};       ///< for the others once there are enough answers
+    Clock::time_point deadline{};  ///< for all
+    InputScales scales = {};       ///< of the clients' inputs, which go with every task
   };
 
   Phase(const Algorithm& algorithm, Round round, int phase, std::span<const ClientId> participants, Rules rules);
@@ -49,7 +49,7 @@ class Phase {
   /// Whether all have answered or departed, or enough have answered and the others had their time, or the longest
   /// time is over.
   [[nodiscard]] bool is_over(Clock::time_point now);
-  [[nodiscard]] Clock::time_point deadline() const { return began_ + rules_.longest; }
+  [[nodiscard]] Clock::time_point deadline() const { return rules_.deadline; }
   /// When it is over if nobody else answers.
   [[nodiscard]] Clock::time_point next_end() const;
   /// Ends it: answers that are being judged still count, none after them does. What came of every client; absent for
@@ -63,7 +63,6 @@ class Phase {
   const Round round_;
   const int phase_;
   const Rules rules_;
-  const Clock::time_point began_ = Clock::now();
   struct Task {
     std::string digest;  ///< empty until it was first given
     std::int64_t size = 0;

@@ -32,11 +32,13 @@ enum class Turned {
 /// are. All calls may come from any thread.
 class Refusals {
  public:
+  explicit Refusals(const Clock& clock) : lines_(clock) {}
+
   void note(Turned reason, const PeerAddress& peer);
   /// Writes the lines that were held back for a second.
   void write_held_back();
   /// When there will be such a line; the end of time where there will be none.
-  [[nodiscard]] LineLimit::Clock::time_point next_line() const { return lines_.next_line(); }
+  [[nodiscard]] Clock::time_point next_line() const { return lines_.next_line(); }
   /// By name; every reason is there.
   [[nodiscard]] std::map<std::string, std::uint64_t> counts() const;
 

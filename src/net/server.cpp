@@ -22,8 +22,8 @@ class FederationServer::Parts {
         http(listen.http_address.empty()
                  ? nullptr
                  : std::make_unique<net::HttpPage>(listen.http_address, [this] { return status(); })),
-        sweeper([this, clock = plan.server.clock](const std::stop_token& end) {
-          while (rest_for(clock, end)) {
+        sweeper([this, &clock = *plan.server.clock](const std::stop_token& end) {
+          while (clock.rest_for(1, end)) {
             coordinator.hub().sweep();
             grpc.enforce_list();
           }

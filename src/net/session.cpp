@@ -55,17 +55,20 @@ bool Origin::follows(const Origin& other) const {
 }
 
 TransferPace TransferPace::of(const ServerOptions& options) {
-  const std::chrono::duration<double> base(options.transfer_seconds * options.clock);
-  return {std::chrono::duration_cast<Clock::duration>(base), options.bytes_per_second / options.clock};
+  return {Clock::seconds(options.transfer_seconds), options.bytes_per_second, options.clock};
 }
 
 Clock::duration TransferPace::allowance(std::size_t bytes) const {
-  const std::chrono::duration<double> by_size(static_cast<double>(bytes) / bytes_per_second);
-  return base + std::chrono::duration_cast<Clock::duration>(by_size);
+  return base + Clock::seconds(static_cast<double>(bytes) / bytes_per_second);
 }
 
 Session::Session(SessionEvents& events, Peer peer, Limits limits, std::string nonce, std::function<void()> wake)
-    : events_(events), peer_(std::move(peer)), limits_(limits), nonce_(std::move(nonce)), wake_(std::move(wake)) {}
+    : events_(events),
+      peer_(std::move(peer)),
+      limits_(limits),
+      nonce_(std::move(nonce)),
+      wake_(std::move(wake)),
+      last_heard_(limits.pace.clock->now()) {}
 
 void Session::receive(const v1::ClientFrame& frame) {
   attend([&] { handle(frame); });
@@ -81,7 +84,7 @@ void Session::attend(const std::function<void()>& act) {
     if (closing_) {
       return;  // what follows a goodbye is not read
     }
-    last_heard_ = Clock::now();
+    last_heard_ = limits_.pace.clock->now();
   }
   try {
     act();
@@ -165,7 +168,7 @@ std::optional<Delivery> Session::begin_answer(const v1::Answer& head, std::optio
     return delivery;
   }
   fault_point("session.answer_begun");
-  incoming_ = Incoming{std::move(delivery), Clock::now()};
+  incoming_ = Incoming{std::move(delivery), limits_.pace.clock->now()};
   return std::nullopt;
 }
 
@@ -233,7 +236,7 @@ std::optional<v1::ServerFrame> Session::next() {
   const std::size_t whole = front.parcel.bytes == nullptr ? 0 : front.parcel.bytes->size();
   v1::ServerFrame frame;
   if (front.began == Clock::time_point()) {
-    front.began = Clock::now();
+    front.began = limits_.pace.clock->now();
     frame = std::move(front.frame);
   } else {
     const std::size_t count = std::min(kPieceSize, whole - front.sent);
@@ -245,7 +248,7 @@ std::optional<v1::ServerFrame> Session::next() {
   }
   frame.set_session(nonce_);
   frame.set_counter(++numbered_);
-  writing_ = Clock::now();
+  writing_ = limits_.pace.clock->now();
   return frame;
 }
 

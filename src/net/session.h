@@ -9,13 +9,12 @@
 #include <string>
 
 #include "feroma/core/archive.h"
+#include "feroma/core/clock.h"
 #include "feroma/core/ids.h"
 #include "feroma/net/server_options.h"
 #include "feroma/v1/federation.pb.h"
 
 namespace feroma::net {
-
-using Clock = std::chrono::steady_clock;
 
 /// Bytes of one piece of something large.
 inline constexpr std::size_t kPieceSize = std::size_t{128} << 10;
@@ -100,10 +99,11 @@ class SessionEvents {
   virtual void left(Session& session) = 0;
 };
 
-/// How long a message may be on its way: so long, and its size over `bytes_per_second`.
+/// How long a message may be on its way, and by which clock: so long, and its size over `bytes_per_second`.
 struct TransferPace {
   Clock::duration base = std::chrono::minutes(1);
   double bytes_per_second = 65536;
+  const Clock* clock = &Clock::machine();
 
   [[nodiscard]] static TransferPace of(const ServerOptions& options);
   [[nodiscard]] Clock::duration allowance(std::size_t bytes) const;
@@ -202,7 +202,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::deque<Outgoing> outbox_;
   std::optional<Incoming> incoming_;
   std::optional<Clock::time_point> writing_;  ///< since when a frame is on its way out
-  Clock::time_point last_heard_ = Clock::now();
+  Clock::time_point last_heard_;
 };
 
 }  // namespace feroma::net

@@ -11,9 +11,9 @@ namespace feroma {
 Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, const VisitorWish& wish,
                       double wait_seconds, const Stop& stop) {
   net::require_connectable(plan);
-  const auto until = net::Clock::now() + std::chrono::duration<double>(wait_seconds);
+  const Clock::time_point until = plan.clock->now() + Clock::seconds(wait_seconds);
   net::VisitorOptions options{plan.state, plan.privacy};
-  options.patience_seconds *= plan.clock;
+  options.clock = plan.clock;
   options.witness = plan.witness;
   options.data = plan.data_name;
   for (;;) {
@@ -30,10 +30,9 @@ Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, con
     require(!stop.requested(), ErrorCode::interrupted, "the visit was told to stop");
     require(ending.retry_seconds > 0, ErrorCode::unsupported, "the server refuses this visit ({}): {}",
             v1::Reason_Name(ending.reason), ending.text);
-    const auto again = net::Clock::now() + std::chrono::duration_cast<net::Clock::duration>(
-                                               std::chrono::duration<double>(ending.retry_seconds));
+    const Clock::time_point again = plan.clock->now() + Clock::seconds(ending.retry_seconds);
     require(again < until, ErrorCode::io, "no model after {} s: {}", wait_seconds, ending.text);
-    rest_until(again, stop.token());
+    plan.clock->rest_until(again, stop.token());
   }
 }
 

@@ -103,9 +103,8 @@ class Visit {
 
 std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options, const VisitorSamples& samples,
                                          const VisitorWish& wish, const Stop& stop) {
-  const auto patience =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.patience_seconds));
-  Watchdog watchdog(link, stop, patience);
+  const Clock::duration patience = Clock::seconds(options.patience_seconds);
+  Watchdog watchdog(link, stop, *options.clock, patience);
   Outbox outbox(link, [&watchdog] { watchdog.heard(); });
   std::string session;
   std::variant<v1::Welcome, Ending> met = introduce(hello_of(wish), link, outbox, session);

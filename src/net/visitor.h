@@ -13,8 +13,9 @@ struct VisitorOptions {
   std::filesystem::path state;  ///< of its ledger, where profiles are under a budget
   PrivacyOptions privacy = {};  ///< the least that this client asks for
   double patience_seconds = 30;
-  std::filesystem::path witness = {};  ///< as of AgentOptions
-  std::string data = {};               ///< a name for the data, by which the server counts; empty: it does not
+  const Clock* clock = &Clock::machine();  ///< for the patience
+  std::filesystem::path witness = {};      ///< as of AgentOptions
+  std::string data = {};                   ///< a name for the data, by which the server counts; empty: it does not
 };
 
 /// A client that takes no part in training, over one connection: describes its data without labels, takes the offer and

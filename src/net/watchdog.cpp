@@ -4,9 +4,11 @@
 
 namespace feroma::net {
 
-Watchdog::Watchdog(ServerLink& link, const Stop& stop, Clock::duration patience)
+Watchdog::Watchdog(ServerLink& link, const Stop& stop, const Clock& clock, Clock::duration patience)
     : link_(link),
       stop_(stop),
+      clock_(clock),
+      heard_(clock.now()),
       patience_(patience),
       wake_to_stop_(stop.token(), [this] { look_again(); }),
       thread_([this](const std::stop_token& end) { watch(end); }) {}
@@ -45,16 +47,18 @@ void Watchdog::watch(const std::stop_token& end) {
   std::unique_lock lock(mutex_);
   while (!end.stop_requested()) {
     if (stop_.requested() && !stopping_) {
-      stopping_ = Clock::now();
+      stopping_ = clock_.now();
     }
+    const Clock::time_point now = clock_.now();  // before the deadline, which what is heard meanwhile only puts off
     const Clock::time_point until = deadline();
-    if (Clock::now() >= until) {
+    if (now >= until) {
       lock.unlock();
       link_.cancel();
       return;
     }
     has_changed_ = false;
-    changed_.wait_until(lock, end, until, [this] { return has_changed_; });
+    clock_.wait_until(
+        lock, changed_, until, [this] { return has_changed_; }, end);
   }
 }
 

@@ -15,10 +15,10 @@ namespace feroma::net {
 /// Ends a client's connection when the client is to stop, or when the server was silent for longer than it may be.
 class Watchdog {
  public:
-  Watchdog(ServerLink& link, const Stop& stop, Clock::duration patience);
+  Watchdog(ServerLink& link, const Stop& stop, const Clock& clock, Clock::duration patience);
 
   /// The server said something, or took a piece of something large.
-  void heard() { heard_ = Clock::now(); }
+  void heard() { heard_ = clock_.now(); }
   void set_patience(Clock::duration patience);
   /// From now on a client that is to stop has so long to say goodbye.
   void allow_farewell(Clock::duration time);
@@ -31,7 +31,8 @@ class Watchdog {
 
   ServerLink& link_;
   const Stop& stop_;
-  std::atomic<Clock::time_point> heard_ = Clock::now();
+  const Clock& clock_;
+  std::atomic<Clock::time_point> heard_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool has_changed_ = false;

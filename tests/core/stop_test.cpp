@@ -2,13 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 namespace feroma {
 namespace {
-
-using StopClock = std::chrono::steady_clock;
-constexpr auto kLong = std::chrono::hours(1);
 
 TEST(Stop, IsAFlagForThoseWhoOnlyLook) {
   Stop stop;
@@ -19,38 +14,12 @@ TEST(Stop, IsAFlagForThoseWhoOnlyLook) {
   EXPECT_TRUE(stop.requested());
 }
 
-TEST(Stop, EndsARestThatWasBegun) {
+TEST(Stop, IsATokenForThoseWhoWait) {
   Stop stop;
-  std::jthread asker([&stop] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    stop.request();
-  });
-  EXPECT_FALSE(rest_until(StopClock::now() + kLong, stop.token()));
-}
-
-TEST(Stop, EndsARestThatWaitsForAnotherAsWell) {
-  Stop stop;
-  const Stop never;
-  std::jthread asker([&stop] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    stop.request();
-  });
-  EXPECT_FALSE(rest_until(StopClock::now() + kLong, never.token(), stop.token()));
-}
-
-TEST(Stop, ThatWasAskedForBeforeLeavesNoRest) {
-  Stop stop;
+  const std::stop_token token = stop.token();
+  EXPECT_FALSE(token.stop_requested());
   stop.request();
-  const Stop never;
-  EXPECT_FALSE(rest_until(StopClock::now() + kLong, stop.token()));
-  EXPECT_FALSE(rest_until(StopClock::now() + kLong, never.token(), stop.token()));
-}
-
-TEST(Stop, NobodyAsksForLeavesTheWholeRest) {
-  const Stop never;
-  const auto begin = StopClock::now();
-  EXPECT_TRUE(rest_for(0.01, never.token()));
-  EXPECT_GE(StopClock::now() - begin, std::chrono::milliseconds(10));
+  EXPECT_TRUE(token.stop_requested());
 }
 
 }  // namespace

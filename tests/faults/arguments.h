@@ -36,4 +36,7 @@ class Arguments {
   std::map<std::string, std::string> values_;
 };
 
+/// Seconds that one second of a program's clock takes.
+inline double clock_factor(const Arguments& arguments) { return std::stod(arguments.find("--clock").value_or("1")); }
+
 }  // namespace feroma::faults

@@ -219,7 +219,7 @@ TEST_F(Corruption, LengthsWithinAnAnswerAreNotTrusted) {
       Bytes changed = honest;
       std::memcpy(changed.data() + at, &length, sizeof(length));
       net::Phase phase(*algorithm, 1, 0, std::vector<ClientId>{ClientId{0}},
-                       {initial->shared_layout(), true, 1, std::chrono::seconds(0), std::chrono::seconds(60)});
+                       {initial->shared_layout(), true, 1, Clock::duration(), clock.now() + Clock::seconds(60)});
       const v1::Answer head = Probe::head_of(phase.task_of(ClientId{0}).task, changed).answer();
       const v1::Verdict verdict = phase.judge(ClientId{0}, {head, changed});
       seen[verdict.reason()] += 1;

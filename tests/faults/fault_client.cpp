@@ -1,5 +1,6 @@
 // Clients of a federation that write down what they said and heard, for the checker.
-//   fault_client --server ADDRESS --state FOLDER --data FOLDER --clients 0,1,2 --log FILE [--visits yes]
+//   fault_client --server ADDRESS --state FOLDER --data FOLDER --clients 0,1,2 --log FILE [--clock FACTOR]
+//                [--visits yes]
 // A client's data and state are in FOLDER/<number>.
 #include <fmt/core.h>
 
@@ -16,6 +17,7 @@
 #include "feroma/core/error.h"
 #include "net/agent.h"
 #include "net/grpc_link.h"
+#include "tests/clocks.h"
 #include "tests/faults/arguments.h"
 
 namespace feroma::faults {
@@ -91,25 +93,27 @@ void rest(std::mt19937& random) {
   std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution<int>(5, 40)(random)));
 }
 
-ClientPlan plan_of(const Arguments& arguments, std::uint32_t client) {
+ClientPlan plan_of(const Arguments& arguments, std::uint32_t client, const test::ScaledClock& clock) {
   ClientPlan plan;
+  plan.clock = &clock;
   plan.server = arguments.require("--server");
   plan.state = std::filesystem::path(arguments.require("--state")) / std::to_string(client);
   plan.id = client;
-  plan.connect_seconds = 0.25;
+  plan.connect_seconds = 0.25 / clock_factor(arguments);
   return plan;
 }
 
 /// Works until the federation is finished; false where the server refuses the client for good.
-bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
-  const ClientPlan plan = plan_of(arguments, client);
+bool live(const Arguments& arguments, std::uint32_t client, Log& log, const test::ScaledClock& clock) {
+  const ClientPlan plan = plan_of(arguments, client, clock);
   const auto data =
       folder_client_data(std::filesystem::path(arguments.require("--data")) / std::to_string(client), plan.state);
   const Stop stop;
   net::AgentOptions options;
   options.state = plan.state;
   options.id = client;
-  options.patience_seconds = 1;
+  options.clock = &clock;
+  options.patience_seconds = 4 * plan.connect_seconds;
   net::Agent agent(options, *data, stop);
   std::mt19937 random(client + 1);
   for (;; rest(random)) {
@@ -131,11 +135,11 @@ bool live(const Arguments& arguments, std::uint32_t client, Log& log) {
 }
 
 /// Asks for a model now and then, and goes before it is told.
-void visit(const Arguments& arguments, const std::stop_token& end) {
+void visit(const Arguments& arguments, const test::ScaledClock& clock, const std::stop_token& end) {
   std::mt19937 random(0);
   const Stop stop;
   while (!end.stop_requested()) {
-    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan_of(arguments, 0), stop).link) {
+    if (const std::unique_ptr<net::GrpcLink> link = net::connect(plan_of(arguments, 0, clock), stop).link) {
       net::Outbox outbox(*link);
       v1::Hello hello;
       hello.set_protocol(net::kProtocol);
@@ -149,18 +153,19 @@ void visit(const Arguments& arguments, const std::stop_token& end) {
 
 int run(int argc, char** argv) {
   const Arguments arguments(argc, argv);
+  const test::ScaledClock clock(clock_factor(arguments));
   Log log(arguments.require("--log"));
   std::atomic<bool> well = true;
   std::jthread visitor;
   if (arguments.find("--visits")) {
-    visitor = std::jthread([&](const std::stop_token& end) { visit(arguments, end); });
+    visitor = std::jthread([&](const std::stop_token& end) { visit(arguments, clock, end); });
   }
   std::vector<std::jthread> clients;
   std::istringstream ids(arguments.require("--clients"));
   for (std::string id; std::getline(ids, id, ',');) {
     clients.emplace_back([&, client = static_cast<std::uint32_t>(std::stoul(id))] {
       try {
-        well = live(arguments, client, log) && well;
+        well = live(arguments, client, log, clock) && well;
       } catch (const std::exception& error) {
         log.write(client, "failed {}", error.what());
         well = false;

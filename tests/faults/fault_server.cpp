@@ -15,6 +15,7 @@
 #include "feroma/core/files.h"
 #include "feroma/core/log.h"
 #include "feroma/net/server.h"
+#include "tests/clocks.h"
 #include "tests/faults/arguments.h"
 #include "tests/faults/injector.h"
 
@@ -71,12 +72,12 @@ void serve(const Arguments& arguments) {
   const std::string config = arguments.require("CONFIG");
   FederationPlan plan = read_federation_plan(parse_settings(read_text(config), config));
   plan.state = arguments.require("--state");
-  if (const auto clock = arguments.find("--clock")) {
-    plan.server.clock = std::stod(*clock);
-  }
-  plan.round_finished = [](const RoundRecord& round, int) {
-    fmt::print("round {} seconds {:.4f} clients {} dropped {} accuracy {:.3f} at {:.6f}\n", round.round, round.seconds,
-               round.clients.size(), round.dropped.size(), round.accuracy_after, now());
+  const test::ScaledClock clock(clock_factor(arguments));
+  plan.server.clock = &clock;
+  plan.round_finished = [&](const RoundRecord& round, int) {
+    const std::chrono::duration<double> seconds = clock.real(Clock::seconds(round.seconds));
+    fmt::print("round {} seconds {:.4f} clients {} dropped {} accuracy {:.3f} at {:.6f}\n", round.round,
+               seconds.count(), round.clients.size(), round.dropped.size(), round.accuracy_after, now());
     std::fflush(stdout);
   };
   const Stop stop;

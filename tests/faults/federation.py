@@ -150,7 +150,8 @@ class Federation:
         if str(log) not in self.logs:
             self.logs.append(str(log))
         command = [self.client_program, "--server", f"127.0.0.1:{port or self.port}", "--state", self.folder / "clients",
-                   "--data", self.folder / "data", "--clients", ",".join(map(str, ids)), "--log", log]
+                   "--data", self.folder / "data", "--clients", ",".join(map(str, ids)), "--log", log,
+                   "--clock", str(self.clock)]
         process = subprocess.Popen(command + (["--visits", "yes"] if visits else []), stderr=subprocess.PIPE)
         self.running.append(process)
         return process

@@ -29,7 +29,8 @@ class Forgetful : public TinyFederation {
     for (bool finished = false; !finished;) {
       const feroma::test::TempFolder state;
       AgentOptions options{state.path(), id};
-      options.patience_seconds = 30 * kClock;
+      options.patience_seconds = 30;
+      options.clock = &tiny_clock();
       const std::unique_ptr<ClientData> data = data_of(id);
       Agent agent(options, *data, stop);
       CutByNews link(hub);

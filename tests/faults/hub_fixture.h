@@ -4,16 +4,18 @@
 
 #include "feroma/net/codec.h"
 #include "feroma/runtime/experiment.h"
+#include "tests/clocks.h"
 #include "tests/faults/probe.h"
 #include "tests/toy_engine.h"
 
 namespace feroma::faults {
 
-/// A hub of FedAvg over a model of a few numbers, with one exchange at a time in a thread of its own.
+/// A hub of FedAvg over a model of a few numbers, with one exchange at a time in a thread of its own. Its clock stands
+/// still: whoever waits in vain waits for ever.
 class HubTest : public ::testing::Test {
  protected:
   HubTest() {
-    options.clock = 0.05;
+    options.clock = &clock;
     options.round_seconds = 600;
     options.min_answers = 1;
     Problems problems;
@@ -68,6 +70,7 @@ class HubTest : public ::testing::Test {
   }
 
   static constexpr std::uint32_t kClients = 4;
+  test::FakeClock clock;
   ServerOptions options;
   std::unique_ptr<Algorithm> algorithm;
   ParametersPtr initial;

@@ -63,7 +63,7 @@ class MeddlingLink final : public ServerLink {
         return {};
       }
       if (happens(weather.delays)) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // half a second of the usual clock
+        tiny_clock().rest_for(0.5, {});
       }
       if (!kept && happens(weather.swaps)) {
         kept = frame;
@@ -128,13 +128,13 @@ class Meddling : public TinyFederation {
         EXPECT_EQ(record.clients.size(), static_cast<std::size_t>(kClients)) << "each client counts once";
         before = record.round;
       };
-      const auto start = net::Clock::now();
+      const auto start = tiny_clock().now();
       static_cast<void>(play(watched, first(kClients), [&](Hub& hub, std::uint32_t id, int attempt) {
         connections += 1;
         return std::make_unique<MeddlingLink>(
             hub, weather, rng.derive("client", id).derive("attempt", static_cast<std::uint64_t>(attempt)));
       }));
-      EXPECT_LT(net::Clock::now() - start, std::chrono::duration<double>(3000 * kClock)) << "schedule " << seed;
+      EXPECT_LT(tiny_clock().now() - start, Clock::seconds(3000)) << "schedule " << seed;
       EXPECT_TRUE(all_finite(todo));
       EXPECT_TRUE(models_of(todo) == expected) << "schedule " << seed << " changed the bits";
       std::filesystem::remove_all(todo.state);

@@ -11,6 +11,7 @@
 #include "feroma/net/client_data.h"
 #include "feroma/partition/pool.h"
 #include "net/coordinator.h"
+#include "tests/clocks.h"
 #include "tests/core/temp_folder.h"
 #include "tests/net/pipe.h"
 
@@ -24,12 +25,15 @@ using net::Hub;
 using net::ServerLink;
 using net::test::Pipe;
 
-/// A hundredth of the usual times; a thread that is watched is several times slower.
+/// A hundred times as fast as the machine's; a thread that is watched is several times slower.
+inline const Clock& tiny_clock() {
 #ifdef __SANITIZE_THREAD__
-inline constexpr double kClock = 0.05;
+  static const test::ScaledClock clock(0.05);
 #else
-inline constexpr double kClock = 0.01;
+  static const test::ScaledClock clock(0.01);
 #endif
+  return clock;
+}
 
 /// Rows of nine numbers in three classes; odd clients have the numbers in the other order.
 class TinyData final : public ClientData {
@@ -93,7 +97,7 @@ class TinyFederation : public ::testing::Test {
     plan.classes = 3;
     plan.server.min_clients = clients;
     plan.server.quorum = 1;
-    plan.server.clock = kClock;
+    plan.server.clock = &tiny_clock();
     plan.server.round_seconds = 6000;  // a minute: nobody is left out of a round
     plan.server.heartbeat_seconds = 5;
     plan.server.dead_seconds = 20;
@@ -121,8 +125,7 @@ class TinyFederation : public ::testing::Test {
         clients.emplace_back([&, id] { live(coordinator.hub(), id, todo.state, connect); });
       }
       std::jthread sweeper([&](const std::stop_token& end) {
-        while (!end.stop_requested()) {
-          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        while (tiny_clock().rest_for(2, end)) {
           coordinator.hub().sweep();
         }
       });
@@ -144,7 +147,8 @@ class TinyFederation : public ::testing::Test {
     options.state = state.string() + "-client-" + std::to_string(id);
     options.id = id;
     options.witness = witness_of(id);
-    options.patience_seconds = 30 * kClock;
+    options.patience_seconds = 30;
+    options.clock = &tiny_clock();
     const std::unique_ptr<ClientData> data = data_of(id);
     Agent agent(options, *data, stop);
     for (int attempt = 0; !stop.requested(); ++attempt) {

@@ -215,7 +215,8 @@ class Witnesses : public TinyFederation {
     options.state = state_of(how);
     options.id = how.other_certificate ? 1 : 0;
     options.witness = place() / "data-releases";
-    options.patience_seconds = 30 * kClock;
+    options.patience_seconds = 30;
+    options.clock = &tiny_clock();
     NewData data(TinyData(0, rows), 1000 * lives_++);
     try {
       Agent agent(options, data, stop);

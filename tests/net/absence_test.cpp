@@ -11,6 +11,7 @@
 #include "feroma/store/index.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
+#include "tests/net/log_lines.h"
 
 namespace feroma::net::test {
 namespace {
@@ -167,9 +168,9 @@ TEST_F(Absence, AServerWaitsForThoseWhoHaveToBeTold) {
     static_cast<void>(pipe.send(hello));
   }
   begin(coordinator.hub(), 1, 6);
-  const auto start = Clock::now();
+  const auto start = Clock::machine().now();
   coordinator.run();
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(45)) << "nobody is waited for in vain";
+  EXPECT_LT(Clock::machine().now() - start, std::chrono::seconds(45)) << "nobody is waited for in vain";
   clients.clear();
   EXPECT_TRUE(told);
 }
@@ -232,11 +233,11 @@ TEST_F(Absence, WhoWaitsGivesASignOfLifeNowAndThen) {
       stop.request();
     }
   };
-  const auto start = Clock::now();
+  const auto start = Clock::machine().now();
   Pipe pipe(coordinator.hub());
   EXPECT_GT(Agent(options, *data, stop).serve(pipe).retry_seconds, 0);
   EXPECT_GE(signs, 3);
-  EXPECT_LE(signs, (Clock::now() - start) / std::chrono::milliseconds(50)) << "not more often";
+  EXPECT_LE(signs, (Clock::machine().now() - start) / std::chrono::milliseconds(50)) << "not more often";
 }
 
 // The server would take the second for the first come again, and send the first away.
@@ -290,7 +291,7 @@ TEST_F(Absence, WhoIsDrawnAndNeverAnswersDoesNotHoldTheRoundUp) {
       experiment("name = 'fedavg'", {"scenario.clients=4", "scenario.participation=0.5", "scenario.rounds=2",
                                      "scenario.drifts=2", "scenario.samples_per_client=100"});
   FederationPlan todo = plan(what);
-  todo.server.round_seconds = 20;  // one second
+  todo.server.round_seconds = 10;  // half a second
   todo.server.heartbeat_seconds = 1;
   todo.server.linger_seconds = 0;  // nobody tells the silent one
   const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}, ClientId{3}};
@@ -318,6 +319,7 @@ TEST_F(Absence, ARoundThatBeginsAgainForEverIsUnhealthy) {
   FederationPlan todo = plan(experiment("name = 'fedavg'", {"scenario.clients=2"}));
   todo.server.round_seconds = 1;  // a twentieth of a second; four of these is what a round may take
   todo.server.heartbeat_seconds = 0.2;
+  todo.server.rejoin_seconds = 0.2;
   Coordinator coordinator(todo, stop);
   std::vector<std::unique_ptr<Pipe>> silent;
   for (std::uint32_t id = 0; id < 2; ++id) {
@@ -340,8 +342,9 @@ TEST_F(Absence, ARoundThatBeginsAgainForEverIsUnhealthy) {
   EXPECT_TRUE(feroma::test::holds(status.reason, "round 1 has not been finished for")) << status.reason;
   EXPECT_TRUE(feroma::test::holds(status.reason, "and was begun again")) << status.reason;
   // Waiting for clients is no fault, but does not heal it either.
+  Lines lines;
   silent.clear();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(lines.await("round 1: waiting for 2 clients"));
   EXPECT_FALSE(coordinator.status().healthy);
   stop.request();
 }
@@ -374,10 +377,7 @@ TEST_F(Absence, ARoundThatFailedForItsDataIsFinishedOnceTheyAreGood) {
   todo.server.heartbeat_seconds = 1;
   Coordinator coordinator(todo, stop);
   std::jthread axe([this](const std::stop_token& end) {
-    for (int i = 0; i < 600 && !end.stop_requested(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-    if (!end.stop_requested()) {
+    if (Clock::machine().rest_for(60, end)) {
       stop.request();
     }
   });
@@ -451,9 +451,9 @@ TEST_F(Absence, WhoIsStoppedSaysGoodbyeAndIsNotWaitedFor) {
     EXPECT_GT(ending.retry_seconds, 0) << "it may come again";
   });
   static_cast<void>(coordinator.hub().await(3));
-  const auto start = Clock::now();
+  const auto start = Clock::machine().now();
   coordinator.run();
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(60)) << "half of what a round may take";
+  EXPECT_LT(Clock::machine().now() - start, std::chrono::seconds(60)) << "half of what a round may take";
   clients.clear();
   ASSERT_EQ(dropped.size(), 1U);
   EXPECT_EQ(dropped.front().client, 2U);

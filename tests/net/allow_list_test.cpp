@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-#include <utility>
-
 #include "feroma/core/files.h"
+#include "tests/clocks.h"
 #include "tests/core/temp_folder.h"
 #include "tests/expect_error.h"
 
@@ -26,7 +23,8 @@ class Allowed : public ::testing::Test {
 
   feroma::test::TempFolder folder;
   fs::path path = folder / "clients.list";
-  AllowList list{path};
+  feroma::test::FakeClock clock;
+  AllowList list{path, clock};
 };
 
 TEST_F(Allowed, AChangeIsSeenThoughSizeAndTimeAreTheSame) {
@@ -69,18 +67,19 @@ TEST_F(Allowed, NobodyIsGivenAListThatCannotBeRead) {
   EXPECT_EQ(name(), "ward-2");
 }
 
-// Two seconds after it was written no change can hide behind a coarse clock any more.
+// Two seconds after it was looked at no change can hide behind a coarse clock any more.
 TEST_F(Allowed, AListThatDoesNotChangeIsReadOnce) {
   write("ward-1");
-  std::shared_ptr<const ClientList> seen = list.read();
-  std::shared_ptr<const ClientList> again = list.read();
-  for (int i = 0; i < 500 && seen != again; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    seen = std::exchange(again, list.read());
-  }
-  EXPECT_EQ(seen, again);
+  const std::shared_ptr<const ClientList> early = list.read();
+  clock.advance(2);
+  const std::shared_ptr<const ClientList> late = list.read();
+  EXPECT_NE(late, early);
+  clock.advance(1);
+  const std::shared_ptr<const ClientList> settled = list.read();
+  EXPECT_NE(settled, late);
+  EXPECT_EQ(list.read(), settled);
   fs::permissions(path, fs::perms::owner_all);
-  EXPECT_NE(list.read(), again) << "whoever may read it changes what is known of it";
+  EXPECT_NE(list.read(), settled) << "whoever may read it changes what is known of it";
 }
 
 }  // namespace

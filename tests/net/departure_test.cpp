@@ -22,7 +22,6 @@ TEST_F(HubTest, WhoSaysGoodbyeIsNotWaitedFor) {
   Probe also(*hub, 1);
   Probe goes(*hub, 2);
   begin(1, 3);
-  const auto start = Clock::now();
   static_cast<void>(goes.task());
   goes.say(goodbye());
   EXPECT_EQ(goes.expect().goodbye().text(), "goodbye");
@@ -38,7 +37,6 @@ TEST_F(HubTest, WhoSaysGoodbyeIsNotWaitedFor) {
   exchange.join();
   const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}};
   EXPECT_EQ(hub->await(all, options.round_seconds).size(), 2U);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
 }
 
 // A client that cannot agree to the federation leaves at once; a round would wait for it for ten minutes.
@@ -87,7 +85,8 @@ TEST_F(HubTest, WhoseConnectionIsLostIsWaitedFor) {
     static_cast<void>(lost.task());
   }
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  clock.advance(options.round_seconds - 1);
+  EXPECT_TRUE(clock.await_sleepers(1));
   EXPECT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1)));
   Probe back(*hub, 1);
   EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
@@ -103,7 +102,6 @@ TEST_F(HubTest, WhoIsSentAwayIsNotWaitedFor) {
   Probe also(*hub, 1);
   Probe revoked(*hub, 2);
   begin(1, 3);
-  const auto start = Clock::now();
   static_cast<void>(revoked.task());
   hub->send_away([](const Peer& peer) { return peer.id == ClientId{2}; }, kRevoked);
   EXPECT_EQ(revoked.expect().goodbye().reason(), v1::UNKNOWN_CLIENT);
@@ -114,17 +112,15 @@ TEST_F(HubTest, WhoIsSentAwayIsNotWaitedFor) {
   EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
   exchange.join();
   EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, kRevoked.text);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
 }
 
 // A server that was started again, in the middle of a round with a client that was revoked meanwhile.
 TEST_F(HubTest, WhoWouldNotBeLetInIsNotWaitedFor) {
   Probe stays(*hub, 0);
   Probe also(*hub, 1);
-  const auto start = Clock::now();
   const std::vector<ClientId> all{ClientId{0}, ClientId{1}, ClientId{2}};
   std::jthread list([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_TRUE(clock.await_sleepers(1));
     hub->shut_out({ClientId{1}, ClientId{2}}, kRevoked.text);  // 1 is inside: that is for send_away to judge
   });
   EXPECT_EQ(hub->await(all, options.round_seconds).size(), 2U);
@@ -134,7 +130,6 @@ TEST_F(HubTest, WhoWouldNotBeLetInIsNotWaitedFor) {
   EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
   exchange.join();
   EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, kRevoked.text);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
   // Once it is let in again, it takes part as before.
   Probe back(*hub, 2);
   EXPECT_EQ(hub->await(all, options.round_seconds).size(), 3U);
@@ -143,7 +138,6 @@ TEST_F(HubTest, WhoWouldNotBeLetInIsNotWaitedFor) {
 TEST_F(HubTest, WhoIsRevokedWhileItIsWelcomedIsNotWaitedFor) {
   Probe stays(*hub, 0);
   Probe also(*hub, 1);
-  const auto start = Clock::now();
   const Once revoked("hub.welcomed", [this] {
     hub->send_away([](const Peer& peer) { return peer.id == ClientId{2}; }, kRevoked);
     hub->shut_out({ClientId{2}}, kRevoked.text);
@@ -156,7 +150,6 @@ TEST_F(HubTest, WhoIsRevokedWhileItIsWelcomedIsNotWaitedFor) {
   EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
   exchange.join();
   EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, kRevoked.text);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
 }
 
 // Its end was said for another reason, but it may still be read from, so that it must not be asked again.
@@ -180,9 +173,7 @@ TEST_F(HubTest, NobodyLingersForWhoWouldNotBeLetIn) {
   hub->finish();
   EXPECT_EQ(stays->reaction(), v1::FINISHED);
   stays.reset();
-  const auto start = Clock::now();
   hub->await_farewells(options.round_seconds);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(5)) << "the time for farewells is thirty";
 }
 
 TEST_F(HubTest, WhatCannotBeReadForWantOfMemoryEndsOneConnection) {
@@ -198,10 +189,10 @@ TEST_F(HubTest, WhatCannotBeReadForWantOfMemoryEndsOneConnection) {
 }
 
 TEST_F(HubTest, AServerThatIsToStopDoesNotWaitForWhomItLost) {
+  Lines lines;
   Probe stays(*hub, 0);
   Probe also(*hub, 1);
   begin(1, 3);
-  const auto start = Clock::now();
   {
     Probe lost(*hub, 2);
     static_cast<void>(lost.task());
@@ -209,15 +200,17 @@ TEST_F(HubTest, AServerThatIsToStopDoesNotWaitForWhomItLost) {
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
   EXPECT_EQ(also.answer(also.task(), update(2)).reason(), v1::ACCEPTED);
   drain.request();
+  ASSERT_TRUE(lines.await("told to stop"));
+  clock.advance(options.grace_seconds);
   exchange.join();
   EXPECT_EQ(std::get<ClientDropped>(outcomes.at(ClientId{2}).answer).reason, "its connection was lost");
   EXPECT_EQ(counted_of(0), update(1));
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20)) << "a round may take thirty";
 }
 
 TEST_F(HubTest, AServerThatIsToStopGivesWhomItLostTheGrace) {
   options.grace_seconds = 100;
   hub = start_hub();
+  Lines lines;
   Probe stays(*hub, 0);
   begin(1, 2);
   {
@@ -226,7 +219,9 @@ TEST_F(HubTest, AServerThatIsToStopGivesWhomItLostTheGrace) {
   }
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
   drain.request();
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  ASSERT_TRUE(lines.await("told to stop"));
+  clock.advance(99);
+  ASSERT_TRUE(clock.await_sleepers(1));
   ASSERT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1))) << "it may come back";
   Probe back(*hub, 1);
   EXPECT_EQ(back.answer(back.task(), update(2)).reason(), v1::ACCEPTED);
@@ -242,7 +237,9 @@ TEST_F(HubTest, AServerThatIsToStopSaysForWhomItWaits) {
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
   const v1::Task task = slow.task();
   drain.request();
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  ASSERT_TRUE(lines.await("told to stop"));
+  clock.advance(options.round_seconds - 1);
+  ASSERT_TRUE(clock.await_sleepers(1));
   EXPECT_EQ(hub->under_way(), (std::pair<Round, int>(1, 1))) << "it is there, and may still answer";
   EXPECT_EQ(slow.answer(task, update(2)).reason(), v1::ACCEPTED);
   exchange.join();
@@ -252,7 +249,7 @@ TEST_F(HubTest, AServerThatIsToStopSaysForWhomItWaits) {
 }
 
 TEST_F(HubTest, ARoundThatTakesLongSaysForWhomItWaits) {
-  options.dead_seconds = 10;  // half a second by this clock
+  options.dead_seconds = 10;
   hub = start_hub();
   Lines lines;
   Probe stays(*hub, 0);
@@ -260,7 +257,10 @@ TEST_F(HubTest, ARoundThatTakesLongSaysForWhomItWaits) {
   begin(1, 3);
   EXPECT_EQ(stays.answer(stays.task(), update(1)).reason(), v1::ACCEPTED);
   const v1::Task task = slow.task();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  for (int i = 0; i < 3; ++i) {
+    clock.advance(10);
+    ASSERT_TRUE(clock.await_sleepers(1));
+  }
   EXPECT_EQ(lines.with("round 1: 1 answers so far; waits for clients 1 (ward-b), 2 (1 not connected), for ").size(),
             1U);
   EXPECT_EQ(slow.answer(task, update(2)).reason(), v1::ACCEPTED);

@@ -10,6 +10,7 @@
 #include "feroma/partition/shared_datasets.h"
 #include "feroma/runtime/run.h"
 #include "net/coordinator.h"
+#include "tests/clocks.h"
 #include "tests/core/temp_folder.h"
 #include "tests/net/pipe.h"
 
@@ -65,7 +66,7 @@ batch_size = 16
     plan.multi_label = federation->multi_label();
     plan.server.min_clients = what.scenario.clients;
     plan.server.quorum = 1;
-    plan.server.clock = 0.05;
+    plan.server.clock = &feroma::test::fast_clock();
     plan.server.round_seconds = 2400;  // two minutes by that clock: a slow machine must not change the bits
     plan.state = folder / state;
     return plan;
@@ -78,6 +79,8 @@ batch_size = 16
     AgentOptions options;
     options.state = folder / (state.empty() ? "client-" + std::to_string(id) : state);
     options.id = id;
+    options.clock = &feroma::test::fast_clock();
+    options.patience_seconds = 200;  // ten seconds
     const std::unique_ptr<ClientData> data = scenario_client_data(federation, static_cast<ClientId>(id));
     Agent agent(options, *data, stop);
     while (!stop.requested()) {

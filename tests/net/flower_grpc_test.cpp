@@ -24,8 +24,10 @@ class FlowerOverGrpc : public FederationTest {
     client.id = id;
     client.training = what.training;
     client.seed = static_cast<std::uint64_t>(what.scenario.seed);
-    client.first_pause_seconds = 0.05;
-    client.longest_pause_seconds = 0.2;
+    client.clock = &feroma::test::fast_clock();
+    client.connect_seconds = 100;  // five seconds
+    client.first_pause_seconds = 1;
+    client.longest_pause_seconds = 4;
     if (std::filesystem::exists(folder / "certs")) {
       client.authority = authority_files(folder / "certs").certificate;
     }
@@ -38,8 +40,7 @@ class FlowerOverGrpc : public FederationTest {
   /// Gives up on the silent, as a server does.
   static std::jthread sweeper(Coordinator& coordinator) {
     return std::jthread([&](const std::stop_token& end) {
-      while (!end.stop_requested()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      while (feroma::test::fast_clock().rest_for(0.4, end)) {
         coordinator.hub().sweep();
       }
     });
@@ -152,7 +153,7 @@ TEST_F(FlowerOverGrpc, StrangersDoNotUseUpTheServer) {
 
 TEST_F(FlowerOverGrpc, AConnectionHasItsTimeToSayWhoItIs) {
   FederationPlan todo = plan(experiment("name = 'fedavg'"));
-  todo.server.stranger_seconds = 10;  // half a second
+  todo.server.stranger_seconds = 4;  // a fifth of a second
   Coordinator coordinator(todo, stop);
   const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0"});
   const auto too_slow = [&] { return server.door().counts().refused.at("too_slow"); };
@@ -171,10 +172,11 @@ TEST_F(FlowerOverGrpc, AConnectionHasItsTimeToSayWhoItIs) {
   put(*name.mutable_get_properties_res()->mutable_properties(), "cid", std::int64_t{2});
   ASSERT_TRUE(peer.says(name));
   ASSERT_TRUE(eventually([&] { return coordinator.hub().is_present(ClientId{2}); }));
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  RawConnection later(server.port());
+  later.until_closed();
+  EXPECT_TRUE(eventually([&] { return too_slow() == 3; }));
   EXPECT_TRUE(coordinator.hub().is_present(ClientId{2})) << "who is known may stay";
   EXPECT_EQ(server.door().counts().strangers, 0U);
-  EXPECT_EQ(too_slow(), 2U);
 }
 
 TEST_F(FlowerOverGrpc, ConnectionsInAllAreLimited) {
@@ -217,7 +219,7 @@ class SlowData final : public ClientData {
   [[nodiscard]] bool multi_label() const override { return data_->multi_label(); }
   [[nodiscard]] ClientShard shard(Round round) override {
     if (!std::exchange(slept_, true)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      feroma::test::fast_clock().rest_for(12, {});  // while nobody hears it, time must pass
     }
     return data_->shard(round);
   }
@@ -228,12 +230,12 @@ class SlowData final : public ClientData {
   bool slept_ = false;
 };
 
-// 0.05 of the times: silence for a second is death, and a beat is due twenty times in it.
+// Silence for ten seconds is death, and a beat is due ten times in it.
 TEST_F(FlowerOverGrpc, WhoTrainsForLongIsNotGivenUp) {
   const Experiment what = experiment("name = 'fedavg'", {"scenario.clients=2", "scenario.rounds=3"});
   FederationPlan todo = plan(what);
   todo.server.heartbeat_seconds = 1;
-  todo.server.dead_seconds = 20;
+  todo.server.dead_seconds = 10;
   Coordinator coordinator(todo, stop);
   const FlowerServer server(coordinator.hub(), todo, {"127.0.0.1:0"});
   const std::jthread sweep = sweeper(coordinator);

@@ -15,6 +15,7 @@
 #include "net/message_stream.h"
 #include "tests/core/expect_error.h"
 #include "tests/net/federation_fixture.h"
+#include "tests/net/tls_tools.h"
 
 namespace feroma::net::test {
 namespace {
@@ -26,8 +27,10 @@ class OverGrpc : public FederationTest {
     client.server = fmt::format("127.0.0.1:{}", port);
     client.state = folder / fmt::format("client-{}", id);
     client.id = static_cast<std::uint32_t>(id);
-    client.first_pause_seconds = 0.05;
-    client.longest_pause_seconds = 0.2;
+    client.clock = &feroma::test::fast_clock();
+    client.connect_seconds = 100;  // five seconds
+    client.first_pause_seconds = 1;
+    client.longest_pause_seconds = 4;
     if (std::filesystem::exists(folder / "certs")) {
       client.authority = authority_files(folder / "certs").certificate;
       const CertificateFiles own = client_files(folder / "certs", fmt::format("site-{}", id));
@@ -123,11 +126,8 @@ TEST_F(OverGrpc, AConnectionHasFewStreams) {
     contexts.push_back(std::make_unique<grpc::ClientContext>());
     calls.push_back(stub->AsyncTrain(contexts.back().get(), &queue, nullptr));
   }
-  const auto until = Clock::now() + std::chrono::seconds(10);
-  while (server.status().connections < 4 && Clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(eventually([&] { return server.status().connections >= 4; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // a fifth would have come by then
   EXPECT_EQ(server.status().connections, 4U);
   for (const auto& context : contexts) {
     context->TryCancel();
@@ -155,10 +155,11 @@ TEST_F(OverGrpc, AConnectionWithoutAStreamIsEnded) {
 TEST_F(OverGrpc, AClientsTimesFollowItsClock) {
   ClientPlan client;
   client.server = "127.0.0.1:1";  // nobody is there
-  client.clock = 0.02;
-  const auto start = Clock::now();
+  const feroma::test::ScaledClock clock(0.02);
+  client.clock = &clock;
+  const auto start = Clock::machine().now();
   EXPECT_EQ(connect(client, stop).link, nullptr);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(2)) << "a fiftieth of five";
+  EXPECT_LT(Clock::machine().now() - start, std::chrono::seconds(2)) << "a fiftieth of five";
 }
 
 TEST_F(OverGrpc, AClientThatConnectsStopsWhenItIsToldTo) {
@@ -166,12 +167,12 @@ TEST_F(OverGrpc, AClientThatConnectsStopsWhenItIsToldTo) {
   client.server = "127.0.0.1:1";  // nobody is there
   client.connect_seconds = 60;
   const std::jthread teller([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     stop.request();
   });
-  const auto start = Clock::now();
+  const auto start = Clock::machine().now();
   EXPECT_EQ(connect(client, stop).link, nullptr);
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(Clock::machine().now() - start, std::chrono::seconds(10));
 }
 
 TEST_F(OverGrpc, AClientThatCannotConnectSaysWhy) {
@@ -214,7 +215,7 @@ TEST_F(OverGrpc, WhatIsWrongWithACertificateIsSaid) {
   const auto reason = [&](const std::string& authority, const std::string& own, const std::string& host) {
     ClientPlan client;
     client.server = fmt::format("{}:{}", host, server.port());
-    client.connect_seconds = 1;
+    client.connect_seconds = 0.3;
     client.authority = authority_files(folder / authority).certificate;
     client.certificate = client_files(folder / own, "site-0").certificate;
     client.key = client_files(folder / own, "site-0").key;

@@ -126,7 +126,7 @@ TEST_F(Identity, IsKnownAtTheDoorByIpv6) {
 
 // A handshake that succeeds is not enough: somebody must begin a stream.
 TEST_F(Identity, MustBeUsedInTime) {
-  limits.stranger_seconds = 1;
+  limits.stranger_seconds = 0.5;
   listen();
   RawConnection connection(server->port());
   const OwnedTls<SSL_CTX> context = tls_client_context(TLS1_VERSION, TLS1_3_VERSION);

@@ -16,6 +16,7 @@
 #include "feroma/v1/federation.grpc.pb.h"
 #include "net/grpc_server.h"
 #include "net/x509.h"
+#include "tests/clocks.h"
 #include "tests/core/temp_folder.h"
 #include "tests/net/once.h"
 #include "tests/net/tls_tools.h"
@@ -152,7 +153,6 @@ class Identity : public ::testing::Test {
   /// What was done must leave one line with this text, and nobody inside; and a good client still gets in.
   void expect_one_line(const std::string& text, bool secure = true) {
     EXPECT_TRUE(eventually([&] { return !lines().empty() && server->door().counts().open == 0; }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const std::vector<std::string> written = lines();
     ASSERT_EQ(written.size(), 1U) << ::testing::PrintToString(written);
     EXPECT_NE(written.front().find(text), std::string::npos) << written.front();

@@ -6,26 +6,31 @@
 #include "feroma/core/error.h"
 #include "net/agent.h"
 #include "net/watchdog.h"
+#include "tests/clocks.h"
 #include "tests/core/temp_folder.h"
 
 namespace feroma::net::test {
 namespace {
 
-/// A slow line to a server that says nothing; it writes down what kinds of frames it took.
+/// A slow line to a server that says nothing; it writes down what kinds of frames it took. `take` is done for each.
 class SlowLink final : public ServerLink {
  public:
-  explicit SlowLink(std::chrono::milliseconds each) : each_(each) {}
+  explicit SlowLink(std::function<void()> take) : take_(std::move(take)) {}
   bool send(const v1::ClientFrame& frame) override {
-    std::this_thread::sleep_for(each_);
+    take_();
     const std::lock_guard lock(mutex_);
     kinds_.push_back(frame.kind_case());
     numbered_ = numbered_ && frame.counter() == kinds_.size();
     return !cut_;
   }
   bool receive(v1::ServerFrame&) override { return false; }
-  void cancel() override { cut_ = true; }
+  void cancel() override {
+    cut_ = true;
+    cut_.notify_all();
+  }
 
   [[nodiscard]] bool is_cut() const { return cut_; }
+  void await_cut() const { cut_.wait(false); }
   [[nodiscard]] bool is_numbered() const { return numbered_; }
   [[nodiscard]] std::vector<v1::ClientFrame::KindCase> kinds() {
     const std::lock_guard lock(mutex_);
@@ -33,7 +38,7 @@ class SlowLink final : public ServerLink {
   }
 
  private:
-  const std::chrono::milliseconds each_;
+  const std::function<void()> take_;
   std::atomic<bool> cut_ = false;
   std::mutex mutex_;
   std::vector<v1::ClientFrame::KindCase> kinds_;
@@ -89,7 +94,7 @@ v1::ClientFrame beat() {
 
 // Pieces are sent one after the other, with hardly a moment between them.
 TEST(Outbox, ABeatDoesNotWaitForTheLastPiece) {
-  SlowLink link(std::chrono::milliseconds(5));
+  SlowLink link([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
   Outbox outbox(link);
   constexpr std::size_t kPieces = 40;
   std::jthread upload([&] { EXPECT_TRUE(outbox.send(v1::Answer(), Bytes(kPieces * kPieceSize))); });
@@ -105,32 +110,35 @@ TEST(Outbox, ABeatDoesNotWaitForTheLastPiece) {
 
 // The server says nothing during an upload that takes several times as long as its silence is borne.
 TEST(Outbox, AnUploadThatGoesOnIsNotCutOff) {
-  SlowLink link(std::chrono::milliseconds(50));
+  feroma::test::FakeClock clock;
+  SlowLink link([&clock] { clock.advance(1); });
   const Stop stop;
-  Watchdog watchdog(link, stop, std::chrono::milliseconds(400));
+  Watchdog watchdog(link, stop, clock, std::chrono::seconds(8));
   Outbox outbox(link, [&watchdog] { watchdog.heard(); });
   EXPECT_TRUE(outbox.send(v1::Answer(), Bytes(40 * kPieceSize)));
+  EXPECT_TRUE(clock.await_sleepers(1));
   EXPECT_FALSE(link.is_cut());
   // Beats that nobody answers are no sign of life: they would vanish into a dead line for a long time.
-  for (int i = 0; i < 40 && !link.is_cut(); ++i) {
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_FALSE(link.is_cut()) << i;
     static_cast<void>(outbox.send(beat()));
   }
-  EXPECT_TRUE(link.is_cut());
+  link.await_cut();
 }
 
 TEST(Watchdog, LetsAClientThatIsToStopSayGoodbye) {
+  feroma::test::FakeClock clock;
   Stop stop;
-  SlowLink link(std::chrono::milliseconds(0));
-  Watchdog watchdog(link, stop, std::chrono::hours(1));
+  SlowLink link([] {});
+  Watchdog watchdog(link, stop, clock, std::chrono::hours(2));
   watchdog.allow_farewell(std::chrono::hours(1));
   stop.request();
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  clock.advance(1800);
+  EXPECT_TRUE(clock.await_sleepers(1));
   EXPECT_FALSE(link.is_cut());
-  watchdog.allow_farewell(std::chrono::milliseconds(1));
-  for (int i = 0; i < 100 && !link.is_cut(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  EXPECT_TRUE(link.is_cut());
+  watchdog.allow_farewell(std::chrono::minutes(1));
+  clock.advance(60);
+  link.await_cut();
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/clocks.h"
+
 namespace feroma::net::test {
 namespace {
 
 using std::chrono::seconds;
+constexpr Clock::duration kTick(1);
 
 /// A hub that welcomes everybody and writes down what arrived.
 class Welcoming final : public SessionEvents {
@@ -47,10 +50,10 @@ class SessionPace : public ::testing::Test {
     session->wrote();
     return frame.value_or(v1::ServerFrame());
   }
-  /// Whether it is overdue so long after something that began a moment ago; the moment is well below a second.
-  bool overdue_after(Clock::duration time) const { return session->overdue(Clock::now() + time); }
+  bool overdue_after(Clock::duration time) const { return session->overdue(clock.now() + time); }
 
-  const TransferPace pace{seconds(10), double{kPieceSize} / 4};  // four seconds for a piece
+  const feroma::test::FakeClock clock;
+  const TransferPace pace{seconds(10), double{kPieceSize} / 4, &clock};  // four seconds for a piece
   const std::string nonce = std::string(kSessionSize, 'n');
   Welcoming events;
   std::shared_ptr<Session> session = std::make_shared<Session>(events, Peer{"pipe", std::nullopt, ""},
@@ -70,9 +73,10 @@ TEST(TransferPace, FollowsTheServersClock) {
   ServerOptions options;
   options.transfer_seconds = 10;
   options.bytes_per_second = 1000;
-  options.clock = 0.5;
-  EXPECT_EQ(TransferPace::of(options).allowance(0), seconds(5));
-  EXPECT_EQ(TransferPace::of(options).allowance(4000), seconds(7));
+  options.clock = &feroma::test::fast_clock();
+  EXPECT_EQ(TransferPace::of(options).clock, options.clock);
+  EXPECT_EQ(TransferPace::of(options).allowance(0), seconds(10));
+  EXPECT_EQ(TransferPace::of(options).allowance(4000), seconds(14));
 }
 
 TEST_F(SessionPace, NothingOnItsWayIsNeverOverdue) { EXPECT_FALSE(overdue_after(std::chrono::hours(1000))); }
@@ -83,8 +87,8 @@ TEST_F(SessionPace, AParcelMustBeTakenAtTheLeastRate) {
   EXPECT_FALSE(overdue_after(std::chrono::hours(1000))) << "nobody has begun to write it";
   EXPECT_TRUE(next().has_task());
   EXPECT_TRUE(next().has_piece());
-  EXPECT_FALSE(overdue_after(seconds(21)));
-  EXPECT_TRUE(overdue_after(seconds(23))) << "ten seconds, and four for each of three pieces";
+  EXPECT_FALSE(overdue_after(seconds(22)));
+  EXPECT_TRUE(overdue_after(seconds(22) + kTick)) << "ten seconds, and four for each of three pieces";
   static_cast<void>(next());
   static_cast<void>(next());
   EXPECT_FALSE(overdue_after(std::chrono::hours(1000))) << "it is out";
@@ -94,8 +98,8 @@ TEST_F(SessionPace, OneFrameMustBeTakenInTheTimeOfAPiece) {
   Assignment work = make_assignment(1, 0, Bytes(9 * kPieceSize));
   session->give(work.task, work.parcel);
   ASSERT_TRUE(session->next().has_value());
-  EXPECT_FALSE(overdue_after(seconds(13)));
-  EXPECT_TRUE(overdue_after(seconds(15))) << "though the parcel has 46 seconds";
+  EXPECT_FALSE(overdue_after(seconds(14)));
+  EXPECT_TRUE(overdue_after(seconds(14) + kTick)) << "though the parcel has 46 seconds";
   session->wrote();
   EXPECT_FALSE(overdue_after(seconds(15)));
 }
@@ -107,8 +111,8 @@ TEST_F(SessionPace, AnAnswerMustComeAtTheLeastRate) {
   head.mutable_answer()->set_digest(digest_of(bytes));
   say(std::move(head), nonce);
   say_piece(Bytes(kPieceSize));
-  EXPECT_FALSE(overdue_after(seconds(17)));
-  EXPECT_TRUE(overdue_after(seconds(19))) << "ten seconds, and four for each of two pieces";
+  EXPECT_FALSE(overdue_after(seconds(18)));
+  EXPECT_TRUE(overdue_after(seconds(18) + kTick)) << "ten seconds, and four for each of two pieces";
   say_piece(Bytes(kPieceSize));
   ASSERT_EQ(events.delivered.size(), 1U);
   EXPECT_FALSE(overdue_after(std::chrono::hours(1000))) << "it is here";

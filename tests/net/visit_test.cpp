@@ -319,31 +319,34 @@ TEST_F(Visiting, DescriptionsThatCannotBeBelievedAreRefused) {
 class Thinking : public Visiting {
  protected:
   /// Whether its description is still welcome after some time, at a server with these options.
-  bool welcome_after(Clock::duration pause, double dead_seconds, double round_seconds) {
+  bool welcome_after(double pause, double dead_seconds, double round_seconds) {
     serve(experiment("name = 'fedavg'", {"scenario.rounds=1", "scenario.drifts=1"}));
     coordinator.reset();
+    todo.server.clock = &clock;
     todo.server.dead_seconds = dead_seconds;
     todo.server.round_seconds = round_seconds;
     coordinator = std::make_unique<Coordinator>(todo, stop);
     bool thought = false;
     const auto answer = visit({federation->test(ClientId{0}, kFewLabels).data}, {}, [&](v1::ClientFrame& frame) {
       if (frame.has_answer() && !std::exchange(thought, true)) {
-        std::this_thread::sleep_for(pause);
+        clock.advance(pause);
         coordinator->hub().sweep();
       }
       return true;
     });
+    coordinator.reset();  // before its clock
     return std::holds_alternative<Assigned>(answer);
   }
+
+  feroma::test::FakeClock clock;
 };
 
-// Times are a twentieth here.
 TEST_F(Thinking, MayTakeLongerThanASilentClient) {
-  EXPECT_TRUE(welcome_after(std::chrono::milliseconds(200), /*dead_seconds=*/1, /*round_seconds=*/600));
+  EXPECT_TRUE(welcome_after(/*pause=*/4, /*dead_seconds=*/1, /*round_seconds=*/600));
 }
 
 TEST_F(Thinking, MayTakeNoLongerThanAnExchange) {
-  EXPECT_FALSE(welcome_after(std::chrono::milliseconds(200), /*dead_seconds=*/600, /*round_seconds=*/1));
+  EXPECT_FALSE(welcome_after(/*pause=*/4, /*dead_seconds=*/600, /*round_seconds=*/1));
 }
 
 // Only what a visitor needs: the encoder and its projection down, sums or moments up, models and weights down.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <stop_token>
 
 namespace feroma {
@@ -21,10 +20,5 @@ class Stop {
   std::atomic<bool> flag_ = false;
   std::stop_source source_;
 };
-
-/// Lets time pass until `end` or `other` asks for an end; true where none did.
-bool rest_until(std::chrono::steady_clock::time_point time, const std::stop_token& end,
-                const std::stop_token& other = {});
-bool rest_for(double seconds, const std::stop_token& end, const std::stop_token& other = {});
 
 }  // namespace feroma

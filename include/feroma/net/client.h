@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "feroma/core/clock.h"
 #include "feroma/core/stop.h"
 #include "feroma/net/client_data.h"
 #include "feroma/net/note.h"
@@ -27,7 +28,7 @@ struct ClientPlan {
   double connect_seconds = 5;
   double first_pause_seconds = 0.5;  ///< between connections; doubles up to the longest, with full jitter
   double longest_pause_seconds = 20;
-  double clock = 1;  ///< every time above is multiplied by it, and what else a client waits for
+  const Clock* clock = &Clock::machine();  ///< every time above is by it, and what else a client waits for
   Note note = {};
 
   /// All three files by which a client and its server know each other.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "feroma/core/clock.h"
 #include "feroma/core/stop.h"
 #include "feroma/net/client_data.h"
 #include "feroma/runtime/experiment.h"
@@ -30,6 +31,7 @@ struct FlowerClientPlan {
   double connect_seconds = 5;
   double first_pause_seconds = 0.5;  ///< between connections; doubles up to the longest
   double longest_pause_seconds = 20;
+  const Clock* clock = &Clock::machine();             ///< every time above is by it, and what a server says
   std::function<void(const std::string&)> note = {};  ///< what happens, for people
 };
 

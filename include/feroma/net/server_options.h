@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "feroma/core/clock.h"
 #include "feroma/core/options.h"
 
 namespace feroma {
@@ -29,7 +30,7 @@ struct ServerOptions {
   int strangers = 64;
   double stranger_seconds = 10;
   int connections = 0;
-  double clock = 1;  ///< every time above is multiplied by it; no key of a config, but tests have little time
+  const Clock* clock = &Clock::machine();  ///< every time above is by it; no key of a config, but tests have others
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
