@@ -32,7 +32,6 @@ namespace feroma {
 namespace dashboard {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -137,7 +136,7 @@ class Pages final : public httplib::Server {
     }
     const auto seen = std::make_shared<std::uint64_t>(
         watch_.see([&](const Sight& sight) { return version_seen(sight, last_event_id); }));
-    const auto beat = std::make_shared<Clock::time_point>(Clock::now());
+    const auto beat = std::make_shared<Clock::time_point>(Clock::machine().now());
     response.set_header("X-Accel-Buffering", "no");
     response.set_chunked_content_provider("text/event-stream", [=, this](std::size_t, httplib::DataSink& sink) {
       return !watch_.ended() && tell(*seen, *beat, sink) && place->has();
@@ -151,13 +150,13 @@ class Pages final : public httplib::Server {
       const std::shared_ptr<const RunMessage> message = site_.run_message();
       seen = message->version;
       text = stream_message(*message);
-    } else if (Clock::now() - beat >= kHeartbeat) {
+    } else if (Clock::machine().now() - beat >= kHeartbeat) {
       text = ": still here\n\n";
     }
     if (text.empty()) {
       return sink.is_writable();
     }
-    beat = Clock::now();
+    beat = Clock::machine().now();
     if (!sink.write(text.data(), text.size())) {
       return false;
     }

@@ -38,8 +38,8 @@ double now() { return std::chrono::duration<double>(std::chrono::system_clock::n
 
 }  // namespace
 
-RunWatch::RunWatch(std::filesystem::path folder, std::function<LiveStatus()> live)
-    : live_(std::move(live)), events_(folder / "events.jsonl"), clients_(folder / "clients.csv") {
+RunWatch::RunWatch(std::filesystem::path folder, std::function<LiveStatus()> live, const Clock& clock)
+    : live_(std::move(live)), clock_(clock), events_(folder / "events.jsonl"), clients_(folder / "clients.csv") {
   sight_.folder = std::move(folder);
   sight_.epoch =
       static_cast<std::uint64_t>(now() * 1000);  // a page that was open before must not take ours for its own
@@ -56,7 +56,7 @@ void RunWatch::end() {
 
 std::uint64_t RunWatch::wait_beyond(std::uint64_t version, std::chrono::milliseconds time) const {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [&] { return ended_ || sight_.version > version; });
+  clock_.wait_until(lock, changed_, clock_.now() + time, [&] { return ended_ || sight_.version > version; });
   return sight_.version;
 }
 
@@ -77,7 +77,8 @@ void RunWatch::watch() {
     attempt("ask_writer", [&] { ask_writer(); });
     // Between two pieces others have their turn.
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, more ? kBetweenPieces : kBetweenLooks, [this] { return ended_.load(); });
+    clock_.wait_until(lock, changed_, clock_.now() + (more ? kBetweenPieces : kBetweenLooks),
+                      [this] { return ended_.load(); });
   }
 }
 
@@ -138,7 +139,7 @@ bool RunWatch::look() {
 }
 
 void RunWatch::ask_writer() {
-  const auto time = std::chrono::steady_clock::now();
+  const Clock::time_point time = clock_.now();
   if (time - asked_writer_ < kBetweenQuestions) {
     return;
   }
@@ -168,7 +169,7 @@ void RunWatch::look_for_missing() {
 }
 
 void RunWatch::ask_live() {
-  const auto time = std::chrono::steady_clock::now();
+  const Clock::time_point time = clock_.now();
   if (!live_ || time - asked_ < kBetweenQuestions) {
     return;
   }

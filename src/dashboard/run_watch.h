@@ -12,6 +12,7 @@
 
 #include "dashboard/run_state.h"
 #include "dashboard/tailed_file.h"
+#include "feroma/core/clock.h"
 #include "feroma/dashboard/dashboard.h"
 
 namespace feroma::dashboard {
@@ -33,7 +34,8 @@ struct Sight {
 /// Follows a run's files on a thread of its own; everything else may be called from any thread.
 class RunWatch {
  public:
-  RunWatch(std::filesystem::path folder, std::function<LiveStatus()> live);
+  /// `clock`: of its looks and questions.
+  RunWatch(std::filesystem::path folder, std::function<LiveStatus()> live, const Clock& clock = Clock::machine());
   ~RunWatch();
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
@@ -65,15 +67,16 @@ class RunWatch {
   void complain(const std::string& tried, const std::string& why);
 
   std::function<LiveStatus()> live_;
+  const Clock& clock_;
   TailedFile events_;
   TailedFile clients_;
   std::atomic<bool> ended_ = false;
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable std::condition_variable_any changed_;
   Sight sight_;
   std::map<std::string, std::string> troubles_;  ///< the last one of each thing that is tried
-  std::chrono::steady_clock::time_point asked_{};
-  std::chrono::steady_clock::time_point asked_writer_{};
+  Clock::time_point asked_;
+  Clock::time_point asked_writer_;
   std::jthread thread_;  // last: it uses all of the above
 };
 

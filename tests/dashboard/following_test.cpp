@@ -13,6 +13,7 @@
 #include "dashboard/run_watch.h"
 #include "feroma/core/files.h"
 #include "feroma/report/run_writer.h"
+#include "tests/clocks.h"
 #include "tests/core/expect_error.h"
 #include "tests/dashboard/sample_folder.h"
 
@@ -20,6 +21,7 @@ namespace feroma::dashboard {
 namespace {
 
 using test::append;
+using test::fast_clock;
 using test::holds;
 using test::TempFolder;
 using test::wait_until;
@@ -78,7 +80,7 @@ TEST(TailedFile, LeavesOutALineThatIsTooLongAndGoesOnAfterIt) {
 TEST(RunWatch, SeesWhatTheWriterWrites) {
   const TempFolder folder;
   write_sample(folder.path(), 4, 5);
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   watch.see([](const Sight& sight) {
     EXPECT_FALSE(sight.federation);
@@ -107,7 +109,7 @@ TEST(RunWatch, SeesWhatTheWriterWrites) {
 TEST(RunWatch, SpreadsOfAccuraciesAreTenthsAndTheMiddle) {
   const TempFolder folder;
   write_sample(folder.path(), 2, 21);
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   watch.see([](const Sight& sight) {
     const Spread& last = sight.run.algorithms.at(0).spreads.back();  // of 50 to 70
@@ -119,7 +121,7 @@ TEST(RunWatch, SpreadsOfAccuraciesAreTenthsAndTheMiddle) {
 
 TEST(RunWatch, FollowsFilesThatComeLater) {
   const TempFolder folder;
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   EXPECT_TRUE(watch.see([](const Sight& s) { return s.run.algorithms.empty(); }));
   write_sample(folder.path(), 1, 2);
   EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return !s.run.algorithms.empty(); }));
@@ -133,7 +135,7 @@ TEST(RunWatch, BeginsAnewAfterARunWasCutToItsCheckpoint) {
                           std::filesystem::file_size(folder / "events.jsonl")};
   append(folder / "events.jsonl", R"({"event":"run_finished","seconds":1})"
                                   "\n");
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.finished; }));
   const std::uint64_t before = watch.see([](const Sight& s) { return s.epoch; });
   RunWriter writer(folder.path(), RunWriter::Mode::resume);
@@ -157,7 +159,7 @@ TEST(RunWatch, ReportsDamageAndShowsTheRest) {
          "{\"event\":\"clients\",\"algorithm\":\"feroma-auto\",\"round\":2,\"client\":[-1]}\n"
          "{\"event\":\"from a later version\"}\n");
   append(folder / "clients.csv", "feroma-auto,2,zero,0,1,1,1,1,\nshort\n");
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   watch.see([](const Sight& sight) {
     EXPECT_EQ(sight.run.damage.count, 6U);
@@ -181,7 +183,7 @@ TEST(RunWatch, ClientsOfAFileThatLacksAColumnAreNotShown) {
   const std::string known = "distribution,num_examples";
   text.replace(text.find(known), known.size(), "distribution,examples");
   write_file_atomically(folder / "clients.csv", text);
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   watch.see([](const Sight& sight) {
     ASSERT_EQ(sight.run.damage.count, 1U) << "once, not for every line";
@@ -228,12 +230,17 @@ TEST(RunWatch, AFileThatCannotBeReadKeepsNothingElseFromBeingShown) {
   write_sample(folder.path(), 3, 4);
   std::filesystem::remove(folder / "clients.csv");
   std::filesystem::create_directories(folder / "clients.csv/no file");
-  const RunWatch watch(folder.path(), [] { return LiveStatus{R"({"clients":2})", {{7, 1.5}}}; });
+  const RunWatch watch(
+      folder.path(),
+      [] {
+        return LiveStatus{R"({"clients":2})", {{7, 1.5}}};
+      },
+      fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.live_time > 0; })) << "the server is asked";
   EXPECT_EQ(nlohmann::json::parse(watch.see(run_answer))["state"], "running");
   append(folder / "events.jsonl", "{\"event\":\"run_finished\",\"seconds\":1}\n");
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.finished; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // it is tried again, and fails again
+  fast_clock().rest_for(0.6, {});  // it is tried again, and fails again
   watch.see([](const Sight& sight) {
     EXPECT_EQ(sight.run.algorithms.at(0).rounds.size(), 3U);
     ASSERT_EQ(sight.run.damage.count, 1U);
@@ -244,7 +251,7 @@ TEST(RunWatch, AFileThatCannotBeReadKeepsNothingElseFromBeingShown) {
 TEST(RunWatch, ARunThatWasRemovedIsWaitedForAgain) {
   const TempFolder folder;
   write_sample(folder.path(), 2, 3);
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   // As a page does that looks only when it is told of a change.
   std::uint64_t seen = 0;
@@ -284,10 +291,10 @@ TEST(RunWatch, ARunThatNobodyHoldsAnyMoreIsStopped) {
   let_age(folder);
   std::optional<detail::PosixFile> writer(std::in_place, folder.path(), O_RDONLY);
   ASSERT_TRUE(writer->try_lock());
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   const auto state = [&] { return nlohmann::json::parse(watch.see(run_answer))["state"]; };
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // it has been asked
+  fast_clock().rest_for(1.5, {});  // it has been asked
   EXPECT_EQ(state(), "running") << "a long round";
   writer.reset();
   EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return s.stopped; }));
@@ -308,7 +315,7 @@ TEST(RunWatch, WhatAFinishedRunHasLostIsDamage) {
   write_file_atomically(folder / "summary.json", std::string_view("{}"));
   std::filesystem::remove(folder / "clients.csv");
   let_age(folder);
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.run.damage.count == 2; }));
   watch.see([](const Sight& sight) {
     EXPECT_TRUE(holds(sight.run.damage.first[0], "events.jsonl: has no run_finished, though summary.json is there"));
@@ -323,8 +330,8 @@ TEST(RunWatch, AServerHoldsItsJournal) {
   let_age(folder);
   std::optional<detail::PosixFile> server(std::in_place, folder / "journal", O_RDWR);
   ASSERT_TRUE(server->try_lock());
-  const RunWatch watch(folder.path(), {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const RunWatch watch(folder.path(), {}, fast_clock());
+  fast_clock().rest_for(1.5, {});
   EXPECT_FALSE(watch.see([](const Sight& s) { return s.stopped; }));
   server.reset();
   EXPECT_TRUE(wait_until(watch, [](const Sight& s) { return s.stopped; }));
@@ -338,7 +345,7 @@ TEST(RunWatch, ARunOfALaterVersionIsRefused) {
   ASSERT_NE(events.find(schema), std::string::npos);
   write_file_atomically(folder / "events.jsonl",
                         std::string_view(events.replace(events.find(schema), schema.size(), "\"schema\":2")));
-  const RunWatch watch(folder.path(), {});
+  const RunWatch watch(folder.path(), {}, fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   watch.see([](const Sight& sight) {
     ASSERT_EQ(sight.run.damage.count, 1U);
@@ -410,7 +417,12 @@ TEST(RunState, KeepsTheFirstAndTheLastOfVeryManyRounds) {
 
 TEST(RunWatch, AsksALiveServerAndCountsItAsAChange) {
   const TempFolder folder;
-  const RunWatch watch(folder.path(), [] { return LiveStatus{R"({"clients":2})", {{7, 1.5}}}; });
+  const RunWatch watch(
+      folder.path(),
+      [] {
+        return LiveStatus{R"({"clients":2})", {{7, 1.5}}};
+      },
+      fast_clock());
   ASSERT_TRUE(wait_until(watch, [](const Sight& s) { return s.live_time > 0; }));
   EXPECT_EQ(watch.see([](const Sight& s) { return s.live.heard.at(7); }), 1.5);
 }
