@@ -10,6 +10,7 @@
 #include "feroma/core/files.h"
 #include "feroma/core/npy.h"
 #include "feroma/report/run_writer.h"
+#include "tests/clocks.h"
 #include "tests/core/expect_error.h"
 #include "tests/dashboard/sample_folder.h"
 
@@ -28,12 +29,13 @@ class Answers : public ::testing::Test {
  protected:
   void read(int rounds, int clients, const std::string& privacy = "off") {
     write_sample(folder_.path(), rounds, clients, privacy);
-    watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+    watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>(), test::fast_clock());
     ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   }
   /// The folder with a server behind it that says the same all the time.
   void serve(const LiveStatus& status) {
-    watch_ = std::make_unique<RunWatch>(folder_.path(), [status] { return status; });
+    watch_ = std::make_unique<RunWatch>(
+        folder_.path(), [status] { return status; }, test::fast_clock());
     ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.live_time > 0 && s.read == s.size; }));
   }
   json run() { return json::parse(watch_->see(run_answer)); }
@@ -93,7 +95,7 @@ TEST_F(Answers, TheBestRoundIsTheBestOnTestClientsWhereRoundsWereTested) {
     }
     static_cast<void>(writer.flush_and_sizes());
   }
-  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>(), test::fast_clock());
   ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   const json run = this->run()["algorithms"][0];
   EXPECT_EQ(run["best"]["round"], 2);
@@ -125,7 +127,7 @@ TEST_F(Answers, AFinishedRunHasItsResults) {
     writer.run_finished(13);
     static_cast<void>(writer.flush_and_sizes());
   }
-  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>(), test::fast_clock());
   ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.run.finished; }));
   const json answer = run();
   EXPECT_EQ(answer["state"], "finished");
@@ -155,7 +157,7 @@ TEST_F(Answers, RoundsWithoutAccuraciesHaveNoBestOne) {
     }
     static_cast<void>(writer.flush_and_sizes());
   }
-  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>(), test::fast_clock());
   ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   const json answer = run();
   EXPECT_EQ(answer["damage"]["count"], 0) << answer["damage"];
@@ -249,7 +251,7 @@ TEST_F(Answers, AServerThatHasFinishedNoRoundShowsWhoIsThere) {
   EXPECT_EQ(answer["of"], 2);
   EXPECT_EQ(ids(answer), (std::vector<int>{3, 4}));
   EXPECT_EQ(refusal_of({{"algorithm", "feroma-auto"}}), "there is no such algorithm");
-  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>(), test::fast_clock());
   EXPECT_EQ(refusal_of({}), "no algorithm has begun yet") << "there is no server";
 }
 
@@ -266,7 +268,7 @@ TEST_F(Answers, AnAlarmIsAProfileThatMovedMoreThanThreeNoiseFloors) {
   test::append(folder_ / "events.jsonl", R"({"event":"clients","algorithm":"feroma-auto","round":2,)"
                                          R"("client":[0,2,3],"moved":[3.0,3.01,null]})"
                                          "\n");
-  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>(), test::fast_clock());
   ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   const json alarmed = clients({{"filter", "alarm"}});
   EXPECT_EQ(alarmed["alarm_above"], 3);
@@ -342,7 +344,7 @@ TEST_F(Answers, WhereTheModeIsNotKnownNothingExactIsShown) {
 TEST_F(Answers, AFederationUnderABudgetHasNoAccuracyToShow) {
   read(3, 4, "pure");
   std::filesystem::remove(folder_ / "manifest.json");
-  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>());
+  watch_ = std::make_unique<RunWatch>(folder_.path(), std::function<LiveStatus()>(), test::fast_clock());
   ASSERT_TRUE(wait_until(*watch_, [](const Sight& s) { return s.federation && s.read == s.size; }));
   EXPECT_EQ(run()["algorithms"][0]["last"]["accuracy_after"], nullptr);
   EXPECT_EQ(run()["algorithms"][0]["best"], nullptr);

@@ -7,6 +7,7 @@
 #include "dashboard/site.h"
 #include "dashboard/token.h"
 #include "feroma/core/files.h"
+#include "tests/clocks.h"
 #include "tests/core/expect_error.h"
 #include "tests/dashboard/caller.h"
 #include "tests/dashboard/sample_folder.h"
@@ -47,7 +48,7 @@ class Pages : public ::testing::Test {
     EXPECT_TRUE(wait_until(watch_, [](const Sight& s) { return s.read > 0 && s.read == s.size; }));
   }
   TempFolder folder_;
-  RunWatch watch_{folder_.path(), {}};
+  RunWatch watch_{folder_.path(), {}, test::fast_clock()};
 };
 
 TEST_F(Pages, EveryAnswerForbidsWhatThePageDoesNotNeed) {
@@ -333,7 +334,7 @@ TEST_F(Http, EndsAtOnceWhileSomebodyDoesNotReadTheAnswer) {
   }
   Caller stalled(dashboard->port());
   stalled.say("GET /api/v1/run HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the buffers are full
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the buffers are full
   const auto began = std::chrono::steady_clock::now();
   dashboard.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
