@@ -250,6 +250,7 @@ TEST_F(FlowerMisbehaviour, LateAnswersAreNotMixedIntoTheNextRound) {
   std::atomic<int> evaluations = 0;
   join([&](const flower::ServerMessage& asked) -> std::optional<flower::ClientMessage> {
     if (asked.has_evaluate_ins() && ++evaluations == 2) {  // all of round 1 is done, but for this
+      EXPECT_TRUE(eventually([&] { return hub->traffic().verdicts[v1::ACCEPTED] == 1; })) << "the other's";
       clock.advance(options.round_seconds + 1);
       EXPECT_TRUE(eventually([&] { return hub->under_way().first != 1; }));
     }
