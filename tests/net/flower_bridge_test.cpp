@@ -251,8 +251,10 @@ TEST_F(FlowerMisbehaviour, LateAnswersAreNotMixedIntoTheNextRound) {
   join([&](const flower::ServerMessage& asked) -> std::optional<flower::ClientMessage> {
     if (asked.has_evaluate_ins() && ++evaluations == 2) {  // all of round 1 is done, but for this
       EXPECT_TRUE(eventually([&] { return hub->traffic().verdicts[v1::ACCEPTED] == 1; })) << "the other's";
+      const std::uint64_t told = hub->traffic().bytes_down;
       clock.advance(options.round_seconds + 1);
-      EXPECT_TRUE(eventually([&] { return hub->under_way().first != 1; }));
+      // Of the next round the other is given its task last.
+      EXPECT_TRUE(eventually([&] { return hub->traffic().bytes_down == 2 * told; }));
     }
     return usual(asked, static_cast<float>(integer_in(asked.fit_ins().config(), "current_round").value_or(0)));
   });

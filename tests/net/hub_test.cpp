@@ -19,7 +19,8 @@ using faults::Probe;
 /// Finishes a round while a client is being greeted, and keeps the greeting from going on until a task is given.
 class BadMoment final : public FaultHook {
  public:
-  explicit BadMoment(std::function<void()> finish_round) : finish_round_(std::move(finish_round)) {
+  BadMoment(std::function<void()> finish_round, std::function<void()> look_again)
+      : finish_round_(std::move(finish_round)), look_again_(std::move(look_again)) {
     install_fault_hook(this);
   }
   ~BadMoment() override { install_fault_hook(nullptr); }
@@ -31,6 +32,7 @@ class BadMoment final : public FaultHook {
     if (name == "hub.welcomed") {
       finish_round_();
     } else if (name == "hub.admitted") {
+      look_again_();
       std::unique_lock lock(mutex_);
       EXPECT_TRUE(given_.wait_for(lock, std::chrono::seconds(20), [this] { return is_given_; }));
     } else if (name == "hub.task_given") {
@@ -44,6 +46,7 @@ class BadMoment final : public FaultHook {
 
  private:
   const std::function<void()> finish_round_;
+  const std::function<void()> look_again_;  ///< lets the round see who has come
   std::mutex mutex_;
   std::condition_variable given_;
   bool is_given_ = false;
@@ -52,7 +55,7 @@ class BadMoment final : public FaultHook {
 // A client that comes just when a round is finished must hear of that before it is asked anything of the next one: what
 // it did in the finished round may not have counted.
 TEST_F(HubTest, NewsOfAFinishedRoundComesBeforeTheNextTask) {
-  BadMoment moment([this] { hub->announce(1, {}); });
+  BadMoment moment([this] { hub->announce(1, {}); }, [this] { clock.advance(options.dead_seconds); });
   begin(2, 1);
   Probe probe(*hub, 0);
   ASSERT_EQ(probe.expect().committed().round(), 1);
