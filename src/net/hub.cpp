@@ -296,10 +296,10 @@ std::string Hub::all_called(std::span<const ClientId> clients) const {
   return clients.size() > named ? fmt::format("{} and {} more", text, clients.size() - named) : text;
 }
 
-void Hub::hurry(Phase& phase, std::optional<Clock::time_point>& since) {
+void Hub::hurry(Phase& phase, Clock::time_point now, std::optional<Clock::time_point>& since) {
   const bool is_first = !since;
-  since = since.value_or(clock_.now());
-  if (clock_.now() - *since >= Clock::seconds(options_.grace_seconds)) {
+  since = since.value_or(now);
+  if (now - *since >= Clock::seconds(options_.grace_seconds)) {
     const std::lock_guard lock(mutex_);
     for (const ClientId client : phase.awaited()) {
       if (!sessions_.contains(client)) {
@@ -340,17 +340,19 @@ void Hub::await_answers(Phase& phase) {
     const std::uint64_t seen = changes_;  // what happens from here on ends the wait below, or lets none begin
     lock.unlock();
     tell_tasks(phase, told);  // who comes back meanwhile is asked again
-    if (clock_.now() >= to_tell) {
+    const Clock::time_point now = clock_.now();
+    if (now >= to_tell) {
       tell_who_is_awaited(phase);
       to_tell = Clock::time_point::max();  // once is enough
     }
     if (drains()) {
-      hurry(phase, hurried);
+      hurry(phase, now, hurried);
     }
     lock.lock();
     if (changes_ == seen && !phase.is_over(clock_.now())) {
       Clock::time_point next = std::min(phase.next_end(), to_tell);
-      if (hurried && clock_.now() < *hurried + Clock::seconds(options_.grace_seconds)) {
+      // By the time that `hurry` saw: where the grace ended since, the wait is over at once.
+      if (hurried && now < *hurried + Clock::seconds(options_.grace_seconds)) {
         next = std::min(next, *hurried + Clock::seconds(options_.grace_seconds));
       }
       wait(lock, next, Waiting::in_round);

@@ -153,7 +153,7 @@ class Hub final : public ClientPool, public SessionEvents {
   void depart(ClientId client, const std::string& why);
   /// A server that is to stop waits no longer than the grace, `since` it began to, for clients that may come back, and
   /// says once for whom it waits.
-  void hurry(Phase& phase, std::optional<Clock::time_point>& since);
+  void hurry(Phase& phase, Clock::time_point now, std::optional<Clock::time_point>& since);
   /// Makes whoever waits look again.
   void wake();
   /// Ends the waits under way; with the lock held.

@@ -156,7 +156,7 @@ Clock::time_point Phase::next_end() const {
 bool Phase::is_over(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   const std::size_t heard = outcomes_.size() + departed_.size();
-  if (heard == tasks_.size() || now > deadline()) {
+  if (heard == tasks_.size() || now >= deadline()) {
     return true;
   }
   const auto answered =
@@ -166,7 +166,7 @@ bool Phase::is_over(Clock::time_point now) {
   const std::size_t asked = tasks_.size() - (heard - answered);  // who failed or left is not waited for
   if (static_cast<double>(answered) >= rules_.quorum * static_cast<double>(asked) && answered >= 2) {
     enough_ = enough_.value_or(now);
-    return now - *enough_ > rules_.grace;
+    return now - *enough_ >= rules_.grace;
   }
   return false;
 }

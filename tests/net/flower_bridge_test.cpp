@@ -119,7 +119,7 @@ TEST_F(FlowerMisbehaviour, AnExchangeHasItsAnswersAndScores) {
   EXPECT_EQ(report.train_loss, 0.25);
   EXPECT_NEAR(report.before.accuracy(), 30, 1e-9);
   EXPECT_EQ(report.after.count, 10);
-  EXPECT_EQ(hub->traffic().verdicts[v1::ACCEPTED], 2U);
+  EXPECT_TRUE(eventually([&] { return hub->traffic().verdicts[v1::ACCEPTED] == 2; }));
 }
 
 TEST_F(FlowerMisbehaviour, WhoDoesNotEvaluateHasNoScores) {

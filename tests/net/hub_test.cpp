@@ -55,7 +55,7 @@ class BadMoment final : public FaultHook {
 // A client that comes just when a round is finished must hear of that before it is asked anything of the next one: what
 // it did in the finished round may not have counted.
 TEST_F(HubTest, NewsOfAFinishedRoundComesBeforeTheNextTask) {
-  BadMoment moment([this] { hub->announce(1, {}); }, [this] { clock.advance(options.dead_seconds); });
+  BadMoment moment([this] { hub->announce(1, {}); }, [this] { hub->shut_out({}, ""); });
   begin(2, 1);
   Probe probe(*hub, 0);
   ASSERT_EQ(probe.expect().committed().round(), 1);
