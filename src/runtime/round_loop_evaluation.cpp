@@ -33,6 +33,16 @@ std::optional<double> mean_of(std::span<const TestScores> scores, std::optional<
   return count > 0 && count == static_cast<double>(scores.size()) ? std::optional(sum / count) : std::nullopt;
 }
 
+/// With the association known. Clients that never trained have none: they are served the method's own way, so that the
+/// mean is over all. Absent where nobody has any.
+std::optional<double> mean_of_known(std::vector<TestScores> scores) {
+  const bool any = std::any_of(scores.begin(), scores.end(), [](const TestScores& s) { return s.known.has_value(); });
+  for (TestScores& score : scores) {
+    score.known = any && !score.known ? score.native : score.known;
+  }
+  return mean_of(scores, &TestScores::known);
+}
+
 /// Where some client could not be served there is nothing to divide by.
 void describe(const TestCost& cost, std::size_t clients, ResultRecord& result) {
   if (cost.samples == 0 || !std::isfinite(result.accuracy)) {
@@ -181,7 +191,7 @@ ResultRecord RoundLoop::evaluate() {
   result.accuracy = spread.mean;
   result.accuracy_std_clients = spread.std;
   result.accuracy_worst10 = spread.worst10;
-  result.accuracy_known = mean_of(scores, &TestScores::known);
+  result.accuracy_known = mean_of_known(scores);
   result.accuracy_few_label = mean_of(scores, &TestScores::few_label);
   result.accuracy_nearest = mean_of(scores, &TestScores::nearest);
   result.accuracy_expectation = mean_of(scores, &TestScores::expectation);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "feroma/evaluation/serve.h"
 #include "tests/algorithms/toy_run.h"
 
 namespace feroma {
@@ -102,7 +103,8 @@ TEST(MembershipRun, NewcomersAreScoredOnTheFirstModelTheyGet) {
   EXPECT_FALSE(everybody.evaluate().accuracy_newcomers);
 }
 
-TEST(MembershipRun, TestOnlyClientsAreServedAndHaveNoModelOfTheirOwn) {
+// Personal methods and those with one model have columns that can be compared.
+TEST(MembershipRun, TestOnlyClientsAreServedTheMethodsWayWhereOthersAreKnown) {
   ToyRun run;
   MembershipOptions options;
   options.test_only = 2;
@@ -111,7 +113,22 @@ TEST(MembershipRun, TestOnlyClientsAreServedAndHaveNoModelOfTheirOwn) {
   EXPECT_EQ(loop.algorithm().served().size(), 4U);
   const ResultRecord result = loop.evaluate();
   EXPECT_GT(result.accuracy, 0);
-  EXPECT_FALSE(result.accuracy_known);
+  ASSERT_TRUE(result.accuracy_known);
+  double known = 0;
+  for (std::uint32_t k = 0; k < 6; ++k) {
+    StageSeconds seconds;
+    test::ToyEngine engine(run.model);
+    Trainer trainer(engine);
+    const TestShard shard = run.federation.test(ClientId{k}, 0);
+    const auto of = [&](TestPolicy policy) {
+      TestContext context{ClientId{k}, shard.data, nullptr, Rng(1), trainer, seconds};
+      return loop.algorithm().predictor(policy, context);
+    };
+    const auto own = of(TestPolicy::known_association);
+    EXPECT_EQ(own != nullptr, k < 4) << k;
+    known += score(own ? *own : *of(TestPolicy::native), trainer, shard.data).accuracy() / 6;
+  }
+  EXPECT_NEAR(*result.accuracy_known, known, 1e-9);
 }
 
 }  // namespace

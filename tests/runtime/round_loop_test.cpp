@@ -374,12 +374,12 @@ TEST_F(RoundLoopTest, MatchRateComparesTheLastTrainingIdsWithTheTestIds) {
 
 TEST_F(RoundLoopTest, AMeanOverSomeOfTheClientsIsNotReported) {
   Script script;
-  script.knows_client_zero = false;
+  script.finds_the_nearest_of_zero = false;
   RoundLoop all = loop(script);
   test::play_all(all);
   const ResultRecord result = all.evaluate();
-  EXPECT_FALSE(result.accuracy_known);
-  EXPECT_TRUE(result.accuracy_nearest);
+  EXPECT_FALSE(result.accuracy_nearest);
+  EXPECT_TRUE(result.accuracy_known);
 }
 
 }  // namespace

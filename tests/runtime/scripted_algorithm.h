@@ -34,7 +34,7 @@ struct Script {
   std::function<bool(Round, int phase, std::uint32_t client)> drops = [](Round, int, std::uint32_t) { return false; };
   std::function<void(Round, int phase, std::uint32_t client)> checks = [](Round, int, std::uint32_t) {};
   std::vector<float> quality{0, 0.1F, 0.9F, 0.2F, 0.3F, 0.4F};  ///< by round; index 0 is the initial state
-  bool knows_client_zero = true;
+  bool finds_the_nearest_of_zero = true;
   bool fails_client_zero = false;
   bool serves = true;
   std::function<RoundTrace(Round)> trace;
@@ -74,7 +74,7 @@ class Scripted final : public Algorithm {
     if (!script_.serves) {
       return nullptr;
     }
-    if (policy == TestPolicy::known_association && context.id == ClientId{0} && !script_.knows_client_zero) {
+    if (policy == TestPolicy::nearest_signature && context.id == ClientId{0} && !script_.finds_the_nearest_of_zero) {
       return nullptr;
     }
     if (script_.fails_client_zero && context.id == ClientId{0}) {
