@@ -42,6 +42,8 @@ void Algorithm::forget(ClientId) {}
 
 bool Algorithm::asks_for_past_windows() const { return false; }
 
+std::string Algorithm::remark() const { return ""; }
+
 void Algorithm::on_window_change(ClientContext&) const {}
 
 const RoundTrace* Algorithm::trace() const { return nullptr; }

@@ -118,12 +118,12 @@ void Answer::expect_nothing_else() const {
   }
 }
 
-ParametersPtr mean_of_answers(const std::map<ClientId, Message>& answers, const std::string& key) {
+ParametersPtr mean_of_answers(const std::map<ClientId, Message>& answers, const std::string& key, Averaging averaging) {
   std::vector<Upload> uploads;
   for (const auto& [client, answer] : answers) {
     uploads.push_back(upload_in(answer, key));
   }
-  return mean_or(nullptr, uploads);
+  return mean_or(nullptr, uploads, averaging);
 }
 
 }  // namespace feroma

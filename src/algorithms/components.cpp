@@ -73,13 +73,13 @@ Upload upload_in(const Message& answer, const std::string& key) {
   return {answer.model(key), answer.integer("num_examples")};
 }
 
-ParametersPtr mean_or(const ParametersPtr& otherwise, std::span<const Upload> uploads) {
+ParametersPtr mean_or(const ParametersPtr& otherwise, std::span<const Upload> uploads, Averaging averaging) {
   Models models;
   std::vector<std::int64_t> counts;
   for (const Upload& upload : uploads) {
     if (upload.num_examples > 0) {
       models.push_back(upload.model);
-      counts.push_back(upload.num_examples);
+      counts.push_back(averaging == Averaging::uniform ? 1 : upload.num_examples);
     }
   }
   return models.empty() ? otherwise : share(weighted_mean(models, counts));

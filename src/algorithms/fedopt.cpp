@@ -21,8 +21,12 @@ using ServerRule = std::function<double(double change, ServerMoments& moments)>;
 class FedOpt final : public SharedModel {
  public:
   /// `name` outlives the object.
-  FedOpt(std::string_view name, MomentumChoice momentum, double second_start, ServerRule rule)
-      : SharedModel(name), momentum_(momentum), second_start_(second_start), rule_(std::move(rule)) {}
+  FedOpt(std::string_view name, MomentumChoice momentum, Averaging averaging, double second_start, ServerRule rule)
+      : SharedModel(name),
+        momentum_(momentum),
+        averaging_(averaging),
+        second_start_(second_start),
+        rule_(std::move(rule)) {}
 
   void init(const ServerContext& context) override {
     SharedModel::init(context);
@@ -50,6 +54,7 @@ class FedOpt final : public SharedModel {
   }
 
  private:
+  [[nodiscard]] Averaging averaging() const override { return averaging_; }
   [[nodiscard]] ParametersPtr next(const ParametersPtr& mean) override {
     Parameters next = mean->clone();  // buffers are averaged
     Parameters first = first_->clone();
@@ -72,6 +77,7 @@ class FedOpt final : public SharedModel {
   }
 
   MomentumChoice momentum_;
+  Averaging averaging_;
   double second_start_;
   ServerRule rule_;
   FitOptions fit_;
@@ -88,7 +94,7 @@ std::unique_ptr<Algorithm> make_adaptive(std::string_view name, const AdaptiveSe
     moments.second = remember(moments.second, change * change, options.beta2);
     return options.server_rate * moments.first / (std::sqrt(moments.second) + options.tau);
   };
-  return std::make_unique<FedOpt>(name, options.momentum_reset, options.tau * options.tau, rule);
+  return std::make_unique<FedOpt>(name, options.momentum_reset, options.averaging, options.tau * options.tau, rule);
 }
 
 }  // namespace
@@ -111,7 +117,7 @@ std::unique_ptr<Algorithm> make_fedavgm(const ServerMomentumOptions& options) {
     moments.first = options.beta * moments.first + change;
     return options.server_rate * moments.first;
   };
-  return std::make_unique<FedOpt>("fedavgm", options.momentum_reset, 0, rule);
+  return std::make_unique<FedOpt>("fedavgm", options.momentum_reset, options.averaging, 0, rule);
 }
 
 }  // namespace feroma

@@ -47,7 +47,8 @@ class Ifca final : public Algorithm {
       chosen_by[client] = cluster;
     }
     for (std::size_t m = 0; m < models_.size(); ++m) {
-      models_[m] = uploads[m].empty() ? emptied(models_[m], options_.empty) : mean_or(models_[m], uploads[m]);
+      models_[m] = uploads[m].empty() ? emptied(models_[m], options_.empty)
+                                      : mean_or(models_[m], uploads[m], options_.averaging);
     }
     present_.clear();
     for (const auto& [client, cluster] : chosen_by) {

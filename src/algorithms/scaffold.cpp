@@ -1,5 +1,6 @@
 #include "feroma/algorithms/scaffold.h"
 
+#include <algorithm>
 #include <set>
 
 #include "algorithms/prox.h"
@@ -38,6 +39,7 @@ class Scaffold final : public SharedModel {
     SharedModel::init(context);
     fit_ = with_momentum(context.fit, options_.momentum_reset);
     control_ = share(Parameters(global()->shared_layout()));
+    clients_ = options_.variate_mean == VariateMean::all ? static_cast<std::size_t>(context.clients) : 0;
   }
 
   [[nodiscard]] Message downlink(Round, int, ClientId) const override {
@@ -103,14 +105,15 @@ class Scaffold final : public SharedModel {
   }
 
  private:
+  [[nodiscard]] Averaging averaging() const override { return options_.averaging; }
   /// The mean, or past it where server_rate is more than 1.
   [[nodiscard]] ParametersPtr next(const ParametersPtr& mean) override {
     return share(extrapolate(mean, global(), options_.server_rate - 1));
   }
 
-  /// Keeps the server's variate the mean over everybody who ever answered; a newcomer's was zero until now.
+  /// Keeps the server's variate the mean over everybody; who has not answered yet counts as zero.
   void update_control(const std::map<ClientId, Message>& answers) {
-    const auto before = static_cast<double>(known_.size());
+    const auto before = static_cast<double>(population());
     std::vector<ParametersPtr> sources{control_};
     for (const auto& [client, answer] : answers) {
       sources.push_back(answer.model("control_change"));
@@ -119,16 +122,20 @@ class Scaffold final : public SharedModel {
     if (known_.empty()) {
       return;
     }
-    const auto now = static_cast<double>(known_.size());
+    const auto now = static_cast<double>(population());
     std::vector<float> weights(sources.size(), static_cast<float>(1 / now));
     weights[0] = static_cast<float>(before / now);
     control_ = share(std::move(mix(sources, weights).front()));
   }
 
+  /// Over how many the mean goes; more than the run said where more have answered.
+  [[nodiscard]] std::size_t population() const { return std::max(clients_, known_.size()); }
+
   ScaffoldOptions options_;
   FitOptions fit_;
   ParametersPtr control_;
-  std::set<ClientId> known_;  ///< everybody whose variate is part of the mean
+  std::size_t clients_ = 0;   ///< the least over how many the mean goes
+  std::set<ClientId> known_;  ///< everybody who ever answered
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ void SharedModel::check_model(const Answer& answer) const {
 
 void SharedModel::uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds& seconds) {
   const StageTimer timer(seconds, Stage::aggregate);
-  const ParametersPtr mean = mean_of_answers(answers, "model");
+  const ParametersPtr mean = mean_of_answers(answers, "model", averaging());
   if (mean != nullptr) {  // a round in which everybody dropped out leaves the model as it is
     global_ = next(mean);
   }

@@ -10,7 +10,7 @@ namespace feroma {
 
 /**
  * What methods with one model on the server share: everybody is sent the model and answers with one of its own, and the
- * mean of the answers by examples is the next. A method says how its clients train, and overrides what else is its own.
+ * mean of the answers is the next. A method says how its clients train, and overrides what else is its own.
  */
 class SharedModel : public Algorithm {
  public:
@@ -33,6 +33,8 @@ class SharedModel : public Algorithm {
   [[nodiscard]] static Message answer_of(const ClientContext& context, ParametersPtr model);
   /// What becomes of the model when clients answered: `mean` is that of their models.
   [[nodiscard]] virtual ParametersPtr next(const ParametersPtr& mean);
+  /// How clients count in that mean.
+  [[nodiscard]] virtual Averaging averaging() const { return Averaging::examples; }
   /// Whether clients keep models of their own, which then serve those who are known.
   [[nodiscard]] virtual bool personalised() const { return false; }
 

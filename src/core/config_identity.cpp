@@ -196,7 +196,9 @@ const ConfigIdentity& config_identity() {
                 {"algorithm.*.profile.least_samples", std::int64_t{2}},
                 {"algorithm.*.profile.spread", std::string("deviation")},
                 {"algorithm.*.mapping.threshold_unit", std::string("all")},
-                {"algorithm.*.mapping.strategies", std::string("effective"), /*only_observes=*/true}},
+                {"algorithm.*.mapping.strategies", std::string("effective"), /*only_observes=*/true},
+                {"algorithm.*.averaging", std::string("examples")},
+                {"algorithm.*.variate_mean", std::string("answered")}},
       // It was for tests, which are given a clock; kept configs never had it.
       .retired = {{"server.clock",
                    "make the times short that are to be short, like server.grace_seconds and server.round_seconds"}},

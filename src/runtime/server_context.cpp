@@ -14,7 +14,9 @@ ServerContext make_server_context(const Experiment& experiment, const ModelSpec&
   server.model = model;
   server.initial = initial;
   server.fit = experiment.training.fit;
+  server.clients = experiment.scenario.clients - experiment.membership.test_only;
   server.rng = rng.derive("server");
+  server.windows = has_stages(experiment.scenario.drift_mode) ? experiment.scenario.drifts : 1;
   server.privacy = experiment.privacy;
   server.load_model = [layout = initial->shared_layout(),
                        standardise = experiment.training.standardise](const std::string& path) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/algorithms/one_client.h"
 
 namespace feroma {
@@ -70,6 +72,30 @@ TEST(FedOpt, FedYogiMovesItsMeanSquareByASignedStep) {
   // Adam forgets a large square faster than Yogi when changes become small.
   const std::vector<double> fading{0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   EXPECT_GT(path_of(make_fedadam({}), fading).back(), path_of(make_fedyogi({}), fading).back());
+}
+
+/// Clients of 30 and 10 examples whose models moved by 1 and 5: the mean change is 3, or 2 by examples.
+TEST(FedOpt, ChangesWeighAsThePaperOfEachSays) {
+  const auto change = [](std::unique_ptr<Algorithm> algorithm) {
+    OneClient server(std::move(algorithm));
+    const float before = test::served_bits(*server.algorithm)[0];
+    std::map<ClientId, Message> answers;
+    for (const auto& [client, away, examples] : {std::tuple{0U, 1.0F, 30}, std::tuple{1U, 5.0F, 10}}) {
+      Parameters moved = server.algorithm->served()[0].model->clone();
+      moved.values()[0] += away;
+      answers[static_cast<ClientId>(client)] = {{{"model", share(std::move(moved))}, {"num_examples", Ints{examples}}}};
+    }
+    test::deliver(*server.algorithm, 1, 0, answers);
+    return test::served_bits(*server.algorithm)[0] - before;
+  };
+  // Without memory and with a large tau an adaptive step is the change divided by tau + its size.
+  const AdaptiveServerOptions plain{.server_rate = 1, .beta1 = 0, .beta2 = 0, .tau = 1000};
+  AdaptiveServerOptions weighted = plain;
+  weighted.averaging = Averaging::examples;
+  EXPECT_NEAR(change(make_fedadam(plain)), 3.0 / 1003, 1e-6);
+  EXPECT_NEAR(change(make_fedadam(weighted)), 2.0 / 1002, 1e-6);
+  EXPECT_NEAR(change(make_fedavgm({})), 2, 1e-5);
+  EXPECT_NEAR(change(make_fedavgm({.averaging = Averaging::uniform})), 3, 1e-5);
 }
 
 TEST(FedOpt, EveryOptionChangesSomething) {

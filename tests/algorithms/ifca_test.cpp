@@ -63,7 +63,7 @@ TEST(Ifca, ChosenModelsBecomeMeansAndOthersAreKeptOrZeroed) {
                   {{ClientId{0}, chosen_cluster(constant_model(toy.spec(), 1), 1, 30)},
                    {ClientId{4}, chosen_cluster(constant_model(toy.spec(), 5), 1, 10)}});
     const auto after = algorithm->served();
-    EXPECT_FLOAT_EQ(after[1].model->values()[0], 2);
+    EXPECT_FLOAT_EQ(after[1].model->values()[0], 3);
     for (const std::size_t m : {0U, 2U}) {
       const std::vector<float> zeros(before[m].model->size());
       EXPECT_EQ(bits(after[m].model), empty == EmptyCluster::keep ? bits(before[m].model) : zeros);
@@ -72,6 +72,16 @@ TEST(Ifca, ChosenModelsBecomeMeansAndOthersAreKeptOrZeroed) {
     EXPECT_EQ(view.shares.size(), 2U);
     EXPECT_EQ(view.shares.at(ClientId{4}), (std::vector<double>{0, 1, 0}));
   }
+}
+
+TEST(Ifca, ThoseWhoChoseAModelMayWeighByExamples) {
+  const TwoConcepts toy;
+  const auto algorithm = make_ifca({.averaging = Averaging::examples});
+  algorithm->init(toy.server());
+  test::deliver(*algorithm, 1, 0,
+                {{ClientId{0}, chosen_cluster(constant_model(toy.spec(), 1), 1, 30)},
+                 {ClientId{4}, chosen_cluster(constant_model(toy.spec(), 5), 1, 10)}});
+  EXPECT_FLOAT_EQ(algorithm->served()[1].model->values()[0], 2);
 }
 
 TEST(Ifca, AnAbsentClientKeepsItsClusterAlsoAfterLoading) {

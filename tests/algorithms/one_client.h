@@ -11,7 +11,7 @@ namespace feroma::test {
 class OneClient {
  public:
   explicit OneClient(std::unique_ptr<Algorithm> tested, FitOptions fit = {2, 16, 0.2, 0.9, MomentumReset::round},
-                     MakeEngine make_engine = make_toy_engine)
+                     MakeEngine make_engine = make_toy_engine, int clients = 0)
       : run(still_scenario(), 1, std::move(make_engine)),
         algorithm(std::move(tested)),
         pool(run.federation, run.workers, Rng(42), run.stop) {
@@ -20,6 +20,7 @@ class OneClient {
     server.initial = share(initialise(run.model, Rng(42).derive("init")));
     server.fit = fit;
     server.rng = Rng(42).derive("server");
+    server.clients = clients;
     algorithm->init(server);
   }
 

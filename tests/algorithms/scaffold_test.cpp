@@ -52,24 +52,74 @@ TEST(Scaffold, AVariateIsTheMeanGradientOfTheRound) {
   }
 }
 
-TEST(Scaffold, ServerVariateIsTheMeanOverEverybodyWhoEverAnswered) {
-  OneClient server(make_scaffold({}));
-  const ModelSpec& model = server.run.model;
-  StageSeconds seconds;
-  std::map<ClientId, Message> first{{ClientId{0}, answer_with(model, 1, 4, 1)},
-                                    {ClientId{1}, answer_with(model, 1, 2, 9)}};
-  server.algorithm->uplink(1, 0, first, seconds);
-  const auto control = [&] { return server.algorithm->downlink(2, 0, ClientId{0}).model("control")->values()[0]; };
-  EXPECT_FLOAT_EQ(control(), 3);  // (4 + 2) / 2, whatever the examples
-  std::map<ClientId, Message> second{{ClientId{2}, answer_with(model, 1, 9, 1)}};
-  server.algorithm->uplink(2, 0, second, seconds);
-  EXPECT_FLOAT_EQ(control(), 5);  // (4 + 2 + 9) / 3
-  std::map<ClientId, Message> third{{ClientId{0}, answer_with(model, 1, -3, 1)}};
-  server.algorithm->uplink(3, 0, third, seconds);
-  EXPECT_FLOAT_EQ(control(), 4);  // (1 + 2 + 9) / 3
-  std::map<ClientId, Message> nobody;
-  server.algorithm->uplink(4, 0, nobody, seconds);
-  EXPECT_FLOAT_EQ(control(), 4);
+/// The server's variate as clients would be sent it after each of some rounds; each answer is a change.
+std::vector<float> controls_after(const ScaffoldOptions& options, int clients,
+                                  const std::vector<std::map<std::uint32_t, float>>& rounds) {
+  OneClient server(make_scaffold(options), {2, 16, 0.2, 0.9, MomentumReset::round}, test::make_toy_engine, clients);
+  std::vector<float> controls;
+  for (const auto& round : rounds) {
+    std::map<ClientId, Message> answers;
+    for (const auto& [client, change] : round) {
+      answers[static_cast<ClientId>(client)] = answer_with(server.run.model, 1, change, 1 + client);
+    }
+    StageSeconds seconds;
+    server.algorithm->uplink(1, 0, answers, seconds);
+    controls.push_back(server.algorithm->downlink(2, 0, ClientId{0}).model("control")->values()[0]);
+  }
+  return controls;
+}
+
+// The paper's line 17: c moves by |S|/N times the mean change of those who answered, newcomers included. N c is
+// the sum of everybody's variates then: here (4 + 2), with 9 of a newcomer, with -3 of who was there before.
+TEST(Scaffold, ServerVariateMovesByTheShareOfAllClientsThatAnswered) {
+  const std::vector<float> controls = controls_after({}, 8, {{{0, 4}, {1, 2}}, {{2, 9}}, {{0, -3}}, {}});
+  EXPECT_EQ(controls, (std::vector<float>{6.0F / 8, 15.0F / 8, 12.0F / 8, 12.0F / 8}));
+  EXPECT_EQ(controls_after({}, 4, {{{0, 1}}}), std::vector<float>{0.25F}) << "a newcomer's step is one of four";
+}
+
+TEST(Scaffold, WithEverybodyThereTheMeanIsTheSameEitherWay) {
+  const std::vector<std::map<std::uint32_t, float>> rounds{{{0, 4}, {1, 2}}, {{0, 1}, {1, 8}}};
+  EXPECT_EQ(controls_after({}, 2, rounds), (std::vector<float>{3, 7.5F}));
+  EXPECT_EQ(controls_after({.variate_mean = VariateMean::answered}, 2, rounds), controls_after({}, 2, rounds));
+}
+
+TEST(Scaffold, MoreClientsThanTheRunSaidCountAsWell) {
+  EXPECT_EQ(controls_after({}, 1, {{{0, 4}}, {{1, 2}, {2, 6}}}), (std::vector<float>{4, 4}));
+}
+
+TEST(Scaffold, ServerVariateMayBeTheMeanOverThoseWhoEverAnswered) {
+  const std::vector<float> controls =
+      controls_after({.variate_mean = VariateMean::answered}, 8, {{{0, 4}, {1, 2}}, {{2, 9}}, {{0, -3}}, {}});
+  EXPECT_EQ(controls, (std::vector<float>{3, 5, 4, 4}));
+}
+
+/// Over a whole run with a third of the clients a round, the server's variate times N is the sum of the clients' own.
+TEST(Scaffold, VariatesSumUpToTheServersTimesAllClients) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.participation = 0.34;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'scaffold'");
+  for (Round round = 1; round <= 4; ++round) {
+    static_cast<void>(loop.play_round());
+    const Message task = loop.algorithm().downlink(round + 1, 0, ClientId{0});
+    const std::vector<float> control = bits_of(task.model("control"));
+    std::vector<double> sum(control.size());
+    std::size_t met = 0;
+    for (const auto& [client, memory] : loop.memories()) {
+      if (memory->has("control")) {
+        ++met;
+        const std::vector<float> own = bits_of(memory->model("control"));
+        std::transform(own.begin(), own.end(), sum.begin(), sum.begin(),
+                       [](float a, double b) { return static_cast<double>(a) + b; });
+      }
+    }
+    if (round == 1) {
+      EXPECT_EQ(met, 2U) << "of 6: otherwise this shows nothing";
+    }
+    for (std::size_t i = 0; i < control.size(); ++i) {
+      EXPECT_NEAR(6 * static_cast<double>(control[i]), sum[i], 1e-4);
+    }
+  }
 }
 
 TEST(Scaffold, ServerRateScalesTheStep) {
@@ -81,6 +131,16 @@ TEST(Scaffold, ServerRateScalesTheStep) {
   StageSeconds seconds;
   server.algorithm->uplink(1, 0, answers, seconds);
   EXPECT_FLOAT_EQ(test::served_bits(*server.algorithm)[0], 0.5F * (before + 8));
+}
+
+TEST(Scaffold, ModelsWeighTheSameOrByExamples) {
+  for (const Averaging averaging : {Averaging::uniform, Averaging::examples}) {
+    OneClient server(make_scaffold({.averaging = averaging}));
+    test::deliver(*server.algorithm, 1, 0,
+                  {{ClientId{0}, answer_with(server.run.model, 1, 0, 30)},
+                   {ClientId{1}, answer_with(server.run.model, 5, 0, 10)}});
+    EXPECT_FLOAT_EQ(test::served_bits(*server.algorithm)[0], averaging == Averaging::uniform ? 3 : 2);
+  }
 }
 
 TEST(Scaffold, CostsTwoModelsEachWayAndFedAvgsPasses) {

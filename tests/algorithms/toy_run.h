@@ -51,6 +51,7 @@ class ToyRun {
     server.fit = {2, 16, 0.2, 0.9, MomentumReset::round};
     server.rng = rng.derive("server");
     const ScenarioOptions& scenario = federation.options();
+    server.clients = scenario.clients - membership.test_only;
     return {
         federation, *plans.back(), std::move(server), workers,
         rng,        stop,          task_order_seed,   Membership(membership, scenario.clients, scenario.rounds, rng),

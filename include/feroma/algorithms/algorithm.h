@@ -32,6 +32,8 @@ struct ServerContext {
   ParametersPtr initial;
   FitOptions fit;
   Round rounds = 0;  ///< those scheduled; `extra_rounds` come after them
+  int clients = 0;   ///< all that may ever train; 0 where that is not known
+  int windows = 0;   ///< how many data a client trains on one after the other; 0 where that is not known
   Rng rng{0};        ///< the algorithm's own stream
   /// Reads a model file with the run's layout; for encoders that are given as a file.
   std::function<ParametersPtr(const std::string& path)> load_model;
@@ -164,6 +166,8 @@ class Algorithm {
   virtual void forget(ClientId client);
   /// Whether clients are asked for data of windows that are over, so that they must keep them.
   [[nodiscard]] virtual bool asks_for_past_windows() const;
+  /// What people should know before they take the method's figures in this run for its own; empty: nothing.
+  [[nodiscard]] virtual std::string remark() const;
   /// Called on the client before the first phase of a round in which its data version changed.
   virtual void on_window_change(ClientContext& context) const;
   /// How the method itself serves a policy; null where it has no rule of its own. `evaluation/serve.h` then derives

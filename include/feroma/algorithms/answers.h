@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "feroma/algorithms/averaging.h"
 #include "feroma/core/error.h"
 #include "feroma/core/ids.h"
 #include "feroma/models/message.h"
@@ -72,6 +73,7 @@ class Answer {
 };
 
 /// The mean of the answers' models under `key`, weighted by their examples; null where there is nothing to average.
-[[nodiscard]] ParametersPtr mean_of_answers(const std::map<ClientId, Message>& answers, const std::string& key);
+[[nodiscard]] ParametersPtr mean_of_answers(const std::map<ClientId, Message>& answers, const std::string& key,
+                                            Averaging averaging = Averaging::examples);
 
 }  // namespace feroma

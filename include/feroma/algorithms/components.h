@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/averaging.h"
 #include "feroma/core/problems.h"
 
 namespace feroma {
@@ -51,8 +52,9 @@ struct Upload {
 };
 /// The model under `key` of an answer that was checked.
 [[nodiscard]] Upload upload_in(const Message& answer, const std::string& key);
-/// The mean by examples, or `otherwise` where there are none.
-[[nodiscard]] ParametersPtr mean_or(const ParametersPtr& otherwise, std::span<const Upload> uploads);
+/// The mean, or `otherwise` where there are no examples; who trained on none never counts.
+[[nodiscard]] ParametersPtr mean_or(const ParametersPtr& otherwise, std::span<const Upload> uploads,
+                                    Averaging averaging = Averaging::examples);
 /// What an empty cluster's model becomes.
 [[nodiscard]] ParametersPtr emptied(const ParametersPtr& model, EmptyCluster rule);
 

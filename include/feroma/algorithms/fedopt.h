@@ -3,12 +3,14 @@
 #include <memory>
 
 #include "feroma/algorithms/algorithm.h"
+#include "feroma/algorithms/averaging.h"
 #include "feroma/algorithms/local_training.h"
 
 namespace feroma {
 
 /// FedAdam and FedYogi (Reddi et al., 2021): the server takes the clients' mean change for a gradient and follows it
-/// with an adaptive optimiser. Clients train as in FedAvg.
+/// with an adaptive optimiser. Clients train as in FedAvg. Their change is the plain mean of the paper's algorithm; its
+/// experiments weigh by examples on most data sets.
 struct AdaptiveServerOptions {
   static constexpr bool kKeepsMomentum = true;
   double server_rate = 0.01;
@@ -16,6 +18,7 @@ struct AdaptiveServerOptions {
   double beta2 = 0.99;
   double tau = 0.001;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
+  Averaging averaging = Averaging::uniform;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -25,16 +28,19 @@ struct AdaptiveServerOptions {
     visit("tau", self.tau, above(0), "keeps small changes small: the larger, the less adaptive");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the clients' momentum buffer restarts; inherit takes [training]'s, never keeps it");
+    visit("averaging", self.averaging, anything(),
+          "of the clients' changes: uniform (the paper's algorithm), or by examples");
   }
   void check(const AdaptiveServerOptions&, Problems&, const std::string&) const {}
 };
 
-/// FedAvgM (Hsu et al., 2019): FedAvg with momentum on the server.
+/// FedAvgM (Hsu et al., 2019): FedAvg with momentum on the server; changes weigh by examples, as in its paper.
 struct ServerMomentumOptions {
   static constexpr bool kKeepsMomentum = true;
   double server_rate = 1;
   double beta = 0.7;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
+  Averaging averaging = Averaging::examples;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -42,6 +48,7 @@ struct ServerMomentumOptions {
     visit("beta", self.beta, between(0, 0.9999), "momentum of the server; 0 gives FedAvg at server_rate 1");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the clients' momentum buffer restarts; inherit takes [training]'s, never keeps it");
+    visit("averaging", self.averaging, anything(), "of the clients' changes: by examples (the paper), or uniform");
   }
   void check(const ServerMomentumOptions&, Problems&, const std::string&) const {}
 };

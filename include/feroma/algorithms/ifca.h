@@ -14,6 +14,7 @@ struct IfcaOptions {
   EmptyCluster empty = EmptyCluster::keep;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
   double learning_rate = 0;
+  Averaging averaging = Averaging::uniform;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -23,6 +24,8 @@ struct IfcaOptions {
           "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
     visit("learning_rate", self.learning_rate, at_least(0),
           "of local training: a model moves only as far as those who chose it; 0 takes [training]'s");
+    visit("averaging", self.averaging, anything(),
+          "of those who chose a model: uniform (the paper), or by examples (public code)");
   }
   void check(const IfcaOptions& preset, Problems& problems, const std::string& where) const;
 };
