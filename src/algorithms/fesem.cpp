@@ -57,12 +57,16 @@ class Fesem final : public Algorithm {
   void init(const ServerContext& context) override {
     fit_ = with_learning_rate(with_momentum(context.fit, options_.momentum_reset), options_.learning_rate);
     parallel_ = context.parallel;
-    centres_ = initial_models(context, options_.clusters, "fesem");
+    rng_ = context.rng.derive("groups");
+    centres_ = options_.centre_start == CentreStart::apart
+                   ? initial_models(context, options_.clusters, "fesem")
+                   : Models(static_cast<std::size_t>(options_.clusters), context.initial);
   }
 
-  /// A client that is in no cluster yet has no model to compare, so it gets all centres and takes the best.
+  /// A client that is in no cluster yet has no model to compare, so it gets all centres and takes the best; while these
+  /// are one model, it gets that.
   [[nodiscard]] Message downlink(Round, int, ClientId client) const override {
-    if (centres_.size() == 1) {
+    if (centres_.size() == 1 || deals_groups()) {
       return {{{"model", centres_.front()}}};
     }
     const auto known = cluster_of_.find(client);
@@ -173,13 +177,32 @@ class Fesem final : public Algorithm {
   }
 
   /// Whether the client is in no cluster yet and takes the best centre by itself.
-  [[nodiscard]] bool chooses(ClientId client) const { return centres_.size() > 1 && !cluster_of_.contains(client); }
+  [[nodiscard]] bool chooses(ClientId client) const {
+    return centres_.size() > 1 && !deals_groups() && !cluster_of_.contains(client);
+  }
+  /// Whether nobody has answered yet and the centres are one model.
+  [[nodiscard]] bool deals_groups() const {
+    return options_.centre_start == CentreStart::groups && cluster_of_.empty();
+  }
+  /// Random groups that are as large as one another.
+  [[nodiscard]] std::vector<std::size_t> dealt(std::size_t clients) const {
+    std::vector<std::size_t> groups(clients);
+    Rng rng = rng_;
+    std::size_t turn = 0;
+    for (const std::uint32_t i : rng.permutation(clients)) {
+      groups[i] = turn++ % centres_.size();
+    }
+    return groups;
+  }
 
-  /// The centre nearest to each client's model, or in its first round the one it chose itself.
+  /// The centre nearest to each client's model, or in its first round the one it chose itself or was dealt.
   [[nodiscard]] std::vector<std::size_t> assign(std::span<const ClientId> clients,
                                                 std::span<const Message* const> messages,
                                                 std::span<const Upload> uploads, StageSeconds& seconds) const {
     const StageTimer timer(seconds, Stage::map);
+    if (deals_groups()) {
+      return dealt(uploads.size());
+    }
     std::vector<std::size_t> clusters(uploads.size());
     parallel_(uploads.size(), [&](std::size_t i) {
       if (chooses(clients[i])) {
@@ -209,13 +232,15 @@ class Fesem final : public Algorithm {
       members[clusters[i]].push_back(std::move(upload));
     }
     for (std::size_t m = 0; m < centres_.size(); ++m) {
-      centres_[m] = members[m].empty() ? emptied(centres_[m], options_.empty) : mean_or(centres_[m], members[m]);
+      centres_[m] = members[m].empty() ? emptied(centres_[m], options_.empty)
+                                       : mean_or(centres_[m], members[m], options_.averaging);
     }
   }
 
   FesemOptions options_;
   FitOptions fit_;
   Parallel parallel_ = in_turn;
+  Rng rng_{0};
   Models centres_;
   Assignment cluster_of_;          ///< every client that ever answered
   std::vector<ClientId> present_;  ///< who answered last

@@ -41,7 +41,8 @@ double squared(const ParametersPtr& a, const ParametersPtr& b) {
 }
 
 /// Centres at 0, 1 and 4; clients 0, 1 and 2 are in one cluster each.
-std::unique_ptr<Algorithm> with_three_centres(const TwoConcepts& toy, const FesemOptions& options) {
+std::unique_ptr<Algorithm> with_three_centres(const TwoConcepts& toy, FesemOptions options) {
+  options.centre_start = CentreStart::apart;
   auto algorithm = make_fesem(options);
   algorithm->init(toy.server());
   test::deliver(*algorithm, 1, 0,
@@ -62,9 +63,90 @@ TEST(Fesem, OneCentreIsFedAvgToTheBit) {
   EXPECT_EQ(fesem.totals().bytes_up, fedavg.totals().bytes_up);
 }
 
-TEST(Fesem, AClientNobodyKnowsChoosesByLossAndGetsOneCentreFromThenOn) {
+/// Which clients changed their cluster after the first of some rounds, and how often in all.
+int moves_in(TwoConcepts& toy, Algorithm& algorithm, int rounds, std::uint32_t clients = 6) {
+  int moves = 0;
+  toy.play(algorithm, 1);
+  for (int round = 2; round <= rounds; ++round) {
+    std::vector<std::size_t> before;
+    for (std::uint32_t client = 0; client < clients; ++client) {
+      before.push_back(cluster_of(algorithm, static_cast<ClientId>(client)));
+    }
+    toy.play(algorithm, 1);
+    for (std::uint32_t client = 0; client < clients; ++client) {
+      moves += cluster_of(algorithm, static_cast<ClientId>(client)) != before[client] ? 1 : 0;
+    }
+  }
+  return moves;
+}
+
+TEST(Fesem, BeginsWithOneModelAndRandomGroups) {
   TwoConcepts toy;
   const auto algorithm = make_fesem({});
+  algorithm->init(toy.server());
+  std::map<ClientId, Message> answers;
+  for (std::uint32_t client = 0; client < 6; ++client) {
+    const Message task = algorithm->downlink(1, 0, static_cast<ClientId>(client));
+    EXPECT_EQ(bits(task.model("model")), bits(toy.server().initial));
+    EXPECT_EQ(task.values.size(), 1U);
+    answers[static_cast<ClientId>(client)] =
+        trained(constant_model(toy.spec(), static_cast<float>(client)), 10 + 7 * client);
+  }
+  test::deliver(*algorithm, 1, 0, answers);
+  std::vector<std::vector<float>> members(3);
+  for (std::uint32_t client = 0; client < 6; ++client) {
+    members[cluster_of(*algorithm, static_cast<ClientId>(client))].push_back(static_cast<float>(client));
+  }
+  for (std::size_t m = 0; m < 3; ++m) {
+    ASSERT_EQ(members[m].size(), 2U) << "groups are as large as one another";
+    EXPECT_FLOAT_EQ(algorithm->served()[m].model->values()[0], (members[m][0] + members[m][1]) / 2)
+        << "uniform, whatever the examples";
+  }
+  EXPECT_EQ(algorithm->downlink(2, 0, ClientId{17}).values.size(), 3U) << "a newcomer gets all centres";
+}
+
+// With centres that start apart k-means has nothing to do, so that even the rule for who moves changes no bit.
+TEST(Fesem, ClientsMoveBetweenCentresThatCameFromOneModel) {
+  const auto play = [](FesemOptions options) {
+    TwoConcepts toy;
+    options.clusters = 2;
+    const auto algorithm = make_fesem(options);
+    algorithm->init(toy.server());
+    const int moves = moves_in(toy, *algorithm, 6);
+    return std::pair(moves, test::served_bits(*algorithm));
+  };
+  const auto [moves, served] = play({});
+  EXPECT_GT(moves, 0);
+  EXPECT_NE(play({.moved = MovedClient::untrained}).second, served);
+  const auto [apart, stayed] = play({.centre_start = CentreStart::apart});
+  EXPECT_EQ(apart, 0);
+  EXPECT_EQ(play({.moved = MovedClient::untrained, .centre_start = CentreStart::apart}).second, stayed);
+}
+
+TEST(Fesem, SeparatesTwoConcepts) {
+  TwoConcepts toy;
+  const auto algorithm = make_fesem({.clusters = 2});
+  algorithm->init(toy.server());
+  toy.play(*algorithm, 10);
+  for (std::uint32_t client = 0; client < 6; ++client) {
+    EXPECT_EQ(cluster_of(*algorithm, static_cast<ClientId>(client)),
+              cluster_of(*algorithm, ClientId{client < 3 ? 0U : 5U}));
+  }
+  EXPECT_GT(toy.known_accuracy(*algorithm), 90);
+}
+
+TEST(Fesem, ModelsNearACentreMayWeighByExamples) {
+  const TwoConcepts toy;
+  const auto algorithm = with_three_centres(toy, {.averaging = Averaging::examples});
+  test::deliver(*algorithm, 1, 0,
+                {{ClientId{0}, trained(constant_model(toy.spec(), 3), 30)},
+                 {ClientId{1}, trained(constant_model(toy.spec(), 5), 10)}});
+  EXPECT_FLOAT_EQ(algorithm->served()[2].model->values()[0], 3.5F);
+}
+
+TEST(Fesem, AClientNobodyKnowsChoosesByLossAndGetsOneCentreFromThenOn) {
+  TwoConcepts toy;
+  const auto algorithm = make_fesem({.centre_start = CentreStart::apart});
   algorithm->init(toy.server());
   const Models centres = models_in(algorithm->downlink(1, 0, ClientId{0}), 3);
   std::vector<double> losses;
@@ -84,7 +166,7 @@ TEST(Fesem, AClientNobodyKnowsChoosesByLossAndGetsOneCentreFromThenOn) {
 
 TEST(Fesem, AFirstRoundMayTrainAllCentresAndKeepTheBest) {
   TwoConcepts toy;
-  const auto algorithm = make_fesem({.first_round = FirstRound::all});
+  const auto algorithm = make_fesem({.first_round = FirstRound::all, .centre_start = CentreStart::apart});
   algorithm->init(toy.server());
   const Models centres = models_in(algorithm->downlink(1, 0, ClientId{0}), 3);
   Models trained_apart;
@@ -111,7 +193,7 @@ TEST(Fesem, AFirstRoundMayTrainAllCentresAndKeepTheBest) {
 
 TEST(Fesem, AClientGoesToTheCentreNearestToItsModel) {
   TwoConcepts toy;
-  const auto algorithm = with_three_centres(toy, {});
+  const auto algorithm = with_three_centres(toy, {.averaging = Averaging::examples});
   toy.play(*algorithm, 1);  // clients 3 to 5 join by loss
   Rng rng(5);
   const auto centres = algorithm->served();
@@ -204,7 +286,7 @@ TEST(Fesem, DistancesAreSquaredOrSummedByTensor) {
     return share(std::move(params));
   };
   for (const CentreDistance distance : {CentreDistance::squared, CentreDistance::tensor_norms}) {
-    const auto algorithm = make_fesem({.clusters = 2, .distance = distance});
+    const auto algorithm = make_fesem({.clusters = 2, .distance = distance, .centre_start = CentreStart::apart});
     algorithm->init(toy.server());
     test::deliver(*algorithm, 1, 0,
                   {{ClientId{0}, chosen(sparse(1.7F, 0), 0)}, {ClientId{1}, chosen(sparse(1, 1), 1)}});
@@ -227,7 +309,7 @@ TEST(Fesem, BuffersDoNotCountInSquaredDistances) {
     return share(std::move(params));
   };
   for (const CentreDistance distance : {CentreDistance::squared, CentreDistance::tensor_norms}) {
-    const auto algorithm = make_fesem({.clusters = 2, .distance = distance});
+    const auto algorithm = make_fesem({.clusters = 2, .distance = distance, .centre_start = CentreStart::apart});
     algorithm->init(server);
     test::deliver(*algorithm, 1, 0,
                   {{ClientId{0}, chosen(filled(0, 0), 0)}, {ClientId{1}, chosen(filled(1, 1000), 1)}});
@@ -277,7 +359,7 @@ TEST(Fesem, TheProximalGradientIsTwiceTheWeightTimesTheDistance) {
 
 TEST(Fesem, WrongAnswersAreRefused) {
   const TwoConcepts toy;
-  const auto algorithm = make_fesem({});
+  const auto algorithm = make_fesem({.centre_start = CentreStart::apart});
   algorithm->init(toy.server());
   const auto refuses = [&](const Message& answer, std::string_view part) {
     expect_error(ErrorCode::invalid_data, part, [&] {
@@ -290,8 +372,16 @@ TEST(Fesem, WrongAnswersAreRefused) {
   refuses(chosen(constant_model(toy.spec(), std::numeric_limits<float>::quiet_NaN()), 1), "must be finite");
 }
 
-TEST(Fesem, TheFirstRoundSendsEveryCentre) {
+TEST(Fesem, TheFirstRoundCostsWhatFedAvgDoes) {
   const auto algorithm = make_fesem({});
+  const test::RoundCost first = test::lenet_cost(*algorithm);
+  EXPECT_EQ(first.bytes_down, test::kLeNetBytes);
+  EXPECT_EQ(first.bytes_up, test::kLeNetBytes + 8);
+  EXPECT_EQ(first.passes.forward, 2 * test::kCostSamples);
+}
+
+TEST(Fesem, TheFirstRoundSendsEveryCentreThatBeganApart) {
+  const auto algorithm = make_fesem({.centre_start = CentreStart::apart});
   const test::RoundCost first = test::lenet_cost(*algorithm);
   EXPECT_EQ(first.bytes_down, 3 * test::kLeNetBytes);
   EXPECT_EQ(first.bytes_up, test::kLeNetBytes + 8 + 8);
@@ -320,6 +410,7 @@ TEST(Fesem, EveryOptionChangesSomething) {
   EXPECT_NE(after("clusters = 2").size(), plain.size());
   EXPECT_NE(after("momentum_reset = 'epoch'"), plain);
   EXPECT_NE(after("proximal = 0.1"), plain);
+  EXPECT_NE(after("centre_start = 'apart'"), plain);
   EXPECT_NE(after("learning_rate = 0.1"), plain);
   EXPECT_EQ(after("learning_rate = 0.2"), plain) << "the training's own";
   for (const std::string option :

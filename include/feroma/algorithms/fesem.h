@@ -38,7 +38,21 @@ constexpr auto enum_names(FirstRound) {
   return std::array<std::pair<FirstRound, std::string_view>, 2>{{{best, "best"}, {all, "all"}}};
 }
 
-/// FeSEM (Xie et al., 2022): k-means over the clients' models, one step a round.
+/// Where the centres come from.
+enum class CentreStart {
+  groups,  ///< all are the run's initial model; who answers first is dealt out into random groups
+  apart,   ///< each has an initialisation of its own
+};
+constexpr auto enum_names(CentreStart) {
+  using enum CentreStart;
+  return std::array<std::pair<CentreStart, std::string_view>, 2>{{{groups, "groups"}, {apart, "apart"}}};
+}
+
+/**
+ * FeSEM (Xie et al., 2022): k-means over the clients' models, one step a round. In the first round everybody trains one
+ * model, and the centres are the means of random groups, as in the authors' code. Centres of initialisations of their
+ * own are farther from one another than training takes anybody, so that clients stay where they began.
+ */
 struct FesemOptions {
   static constexpr bool kKeepsMomentum = true;
   int clusters = 3;
@@ -49,6 +63,8 @@ struct FesemOptions {
   FirstRound first_round = FirstRound::best;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
   double learning_rate = 0;
+  CentreStart centre_start = CentreStart::groups;
+  Averaging averaging = Averaging::uniform;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -62,11 +78,17 @@ struct FesemOptions {
           "(public code)");
     visit("empty", self.empty, anything(), "a centre nobody is near: keep it (the paper), or zero it (public code)");
     visit("first_round", self.first_round, anything(),
-          "a client's first round: it trains the best centre, or all and keeps the best then (public code)");
+          "a client's first round, where centres differ: it trains the best one, or all and keeps the best then "
+          "(public code)");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s, never keeps it (public code)");
     visit("learning_rate", self.learning_rate, at_least(0),
           "of local training: a centre moves only as far as those near it; 0 takes [training]'s");
+    visit(
+        "centre_start", self.centre_start, anything(),
+        "centres are the means of random groups that trained one model, or begin apart, each by itself (public code)");
+    visit("averaging", self.averaging, anything(),
+          "of those near a centre: uniform (the paper), or by examples (public code)");
   }
   void check(const FesemOptions& preset, Problems& problems, const std::string& where) const;
 };
