@@ -27,9 +27,9 @@ class PFedMe final : public SharedModel {
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {
     const ParametersPtr& shared = received.model("model");
     context.report.before = score_for_the_record(context, *shared);
-    // Who has no personal model yet starts at the shared one. It outlives drift: the pull and new data reshape it.
-    const bool known = context.state.has(kPFedMePersonal);
-    Parameters personal = (known ? context.state.model(kPFedMePersonal) : shared)->clone();
+    // One that is kept outlives drift: the pull and new data reshape it.
+    const bool kept_on = options_.personal_start == PersonalStart::kept && context.state.has(kPFedMePersonal);
+    Parameters personal = (kept_on ? context.state.model(kPFedMePersonal) : shared)->clone();
     require(personal.size() == shared->size(), ErrorCode::invalid_data,
             "[pfedme] the personal model must have {} values, got {}", shared->size(), personal.size());
     ParametersPtr upload;

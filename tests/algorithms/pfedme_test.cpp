@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "feroma/drift/membership.h"
 #include "tests/algorithms/one_client.h"
 #include "tests/algorithms/slopes.h"
 #include "tests/expect_error.h"
@@ -86,20 +89,62 @@ TEST(PFedMe, BetaZeroLeavesTheSharedModelAndBetaOneTakesTheMean) {
   EXPECT_NEAR(test::served_bits(*half.algorithm)[3], 0.5F * (before[3] + other.model("model")->values()[3]), 1e-6);
 }
 
-TEST(PFedMe, PersonalModelOutlivesTheRound) {
-  OneClient client(make_pfedme({}));
+/// The personal model after two rounds of a client, and of one that lost its memory in between.
+std::pair<std::vector<float>, std::vector<float>> kept_and_lost(const PFedMeOptions& options) {
+  OneClient client(make_pfedme(options));
   static_cast<void>(client.play(1));
-  const ParametersPtr first = client.memory().model("personal");
   static_cast<void>(client.play(2));
-  const ParametersPtr second = client.memory().model("personal");
-  // A client that forgot would start again at the shared model.
-  OneClient forgetful(make_pfedme({}));
+  OneClient forgetful(make_pfedme(options));
   static_cast<void>(forgetful.play(1));
   SimulatedPool fresh(forgetful.run.federation, forgetful.run.workers, Rng(42), forgetful.run.stop);
   const std::vector<ClientId> one{ClientId{0}};
   static_cast<void>(fresh.exchange(*forgetful.algorithm, 2, 0, one));
-  EXPECT_NE(bits_of(first), bits_of(second));
-  EXPECT_NE(bits_of(fresh.memories(one).at(ClientId{0})->model("personal")), bits_of(second));
+  return {bits_of(client.memory().model("personal")), bits_of(fresh.memories(one).at(ClientId{0})->model("personal"))};
+}
+
+TEST(PFedMe, ARoundStartsAtTheReceivedModelOrWhereThePersonalOneWas) {
+  const auto [again, lost] = kept_and_lost({});
+  EXPECT_EQ(again, lost);
+  const auto [kept, forgotten] = kept_and_lost({.personal_start = PersonalStart::kept});
+  EXPECT_NE(kept, forgotten);
+  EXPECT_EQ(forgotten, lost) << "who has none starts at the received one";
+}
+
+/// Without a pull the shared model stays where it is, so that every round of a client is the first one again, on other
+/// draws: what is left of a minibatch's steps is plain SGD from the received model.
+TEST(PFedMe, WithoutAPullARoundIsPlainTrainingFromTheReceivedModel) {
+  OneClient client(make_pfedme({.lambda = 0, .personal_rate = 0.2, .inner_steps = 1}));
+  const ParametersPtr received = client.algorithm->served()[0].model;
+  test::ToyEngine engine(client.run.model);
+  Trainer trainer(engine);
+  for (const Round round : {1, 2}) {
+    static_cast<void>(client.play(round));
+    EXPECT_EQ(test::served_bits(*client.algorithm), bits_of(received));
+    Parameters expected = received->clone();
+    const Rng rng = Rng(42).derive("client", 0, static_cast<std::uint64_t>(round)).derive("train");
+    trainer.fit(expected, client.run.federation.shard(ClientId{0}, round).train, {2, 16, 0.2, 0, MomentumReset::round},
+                rng);
+    EXPECT_EQ(bits_of(client.memory().model("personal")), bits_of(share(std::move(expected))));
+  }
+}
+
+TEST(PFedMe, WhoIsNotSampledKeepsThePersonalModelOfItsLastRound) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.participation = 0.5;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'pfedme'");
+  static_cast<void>(loop.play_round());
+  const test::RememberedBits first = test::remembered_bits(loop);
+  static_cast<void>(loop.play_round());
+  test::RememberedBits second = test::remembered_bits(loop);
+  const std::vector<ClientId> sampled = draw_participants(
+      std::vector<ClientId>{ClientId{0}, ClientId{1}, ClientId{2}, ClientId{3}, ClientId{4}, ClientId{5}}, 0.5,
+      Rng(static_cast<std::uint64_t>(scenario.seed)), 2);
+  ASSERT_EQ(sampled.size(), 3U);
+  for (const auto& [client, bits] : first) {
+    const bool trained = std::find(sampled.begin(), sampled.end(), client) != sampled.end();
+    EXPECT_EQ(second[client] == bits, !trained || bits.empty()) << to_index(client);
+  }
 }
 
 TEST(PFedMe, ProxLocalAveragesPersonalModels) {
@@ -114,6 +159,7 @@ TEST(PFedMe, ProxLocalAveragesPersonalModels) {
 TEST(PFedMe, ProxLocalWithoutPullIsLocalTrainingForEver) {
   PFedMeOptions options;
   options.variant = PFedMeVariant::prox_local;
+  options.personal_start = PersonalStart::kept;
   options.lambda = 0;
   options.personal_rate = 0.2;
   const FitOptions fit{2, 16, 0.05, 0.9, MomentumReset::round};
@@ -162,7 +208,8 @@ TEST(PFedMe, PersonalModelsLearnWhatOneModelCannot) {
   EXPECT_GT(*result.accuracy_known, 80);
   EXPECT_GT(*result.accuracy_known, *shared.evaluate().accuracy_known + 10);
   EXPECT_TRUE(result.accuracy_personal);
-  RoundLoop near = run.loop("name = 'pfedme'\nvariant = 'prox_local'\nlambda = 0.01\npersonal_rate = 2.0");
+  RoundLoop near =
+      run.loop("name = 'pfedme'\nvariant = 'prox_local'\npersonal_start = 'kept'\nlambda = 0.01\npersonal_rate = 2.0");
   test::play_all(near);
   EXPECT_GT(*near.evaluate().accuracy_known, 80);
 }
@@ -172,11 +219,12 @@ TEST(PFedMe, EveryOptionChangesSomething) {
   const auto bits = [&](const std::string& options) {
     RoundLoop loop = run.loop("name = 'pfedme'\n" + options);
     static_cast<void>(loop.play_round());
+    static_cast<void>(loop.play_round());
     return test::served_bits(loop.algorithm());
   };
   const auto usual = bits("");
   for (const char* change : {"variant = 'prox_local'", "lambda = 3.0", "personal_rate = 0.02", "eta = 0.001",
-                             "beta = 0.5", "weight_decay = 0.1", "inner_steps = 2"}) {
+                             "beta = 0.5", "weight_decay = 0.1", "inner_steps = 2", "personal_start = 'kept'"}) {
     EXPECT_NE(bits(change), usual) << change;
   }
 }
