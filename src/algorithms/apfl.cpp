@@ -158,7 +158,7 @@ class Apfl final : public SharedModel {
     MomentumSgd own_steps(fit_, size, context.train.size(), pair.own_momentum);
     std::vector<float> shared_gradient(size);
     std::vector<float> gradient(size);
-    bool learns_alpha = true;
+    bool learns_alpha = options_.alpha_update != AlphaUpdate::never;
     double loss_sum = 0;
     double seen = 0;
     context.trainer.for_each_minibatch(context.train, fit_, context.rng.derive("train"), [&](const Batch& batch) {
@@ -226,9 +226,13 @@ void ApflOptions::check(const ApflOptions& preset, Problems& problems, const std
       problems.add("{}.{} would be ignored: it needs variant learned", where, key);
     }
   };
-  ignored("alpha", alpha != preset.alpha);
+  constexpr double kDefaultBefore = 1;  // which configs of fixed_half were written down with
+  ignored("alpha", alpha != preset.alpha && alpha != kDefaultBefore);
   ignored("alpha_rate", alpha_rate != preset.alpha_rate);
   ignored("alpha_update", alpha_update != preset.alpha_update);
+  if (alpha_rate != preset.alpha_rate && alpha_update == AlphaUpdate::never) {
+    problems.add("{}.alpha_rate would be ignored: it needs alpha_update round or step", where);
+  }
 }
 
 std::unique_ptr<Algorithm> make_apfl(const ApflOptions& options) { return std::make_unique<Apfl>(options); }

@@ -143,6 +143,33 @@ TEST(Apfl, AlphaOneServesThePrivateModelWhateverTheSharedOneIs) {
   EXPECT_EQ(mixture->predict(trainer, shard.held_out), own->predict(trainer, shard.held_out));
 }
 
+TEST(Apfl, AtAlphaOneClientsAreOnTheirOwn) {
+  ToyRun run(test::concept_scenario());
+  RoundLoop apfl = run.loop("name = 'apfl'\nalpha = 1.0\nalpha_update = 'never'");
+  RoundLoop local = run.loop("name = 'local'");
+  test::play_all(apfl);
+  test::play_all(local);
+  test::RememberedBits own = test::remembered_bits(local);
+  ASSERT_FALSE(own.empty());
+  for (auto& [client, memory] : test::remembered_bits(apfl)) {
+    EXPECT_EQ(memory.at("private"), own.at(client).at("model")) << to_index(client);
+    EXPECT_EQ(memory.at("alpha"), std::vector<double>{1});
+  }
+  EXPECT_EQ(apfl.evaluate().accuracy_known, local.evaluate().accuracy_known);
+}
+
+TEST(Apfl, ClientsStartHalfOnTheirOwnAsTheAuthorsDo) {
+  ToyRun run(test::concept_scenario());
+  RoundLoop usual = run.loop("name = 'apfl'");
+  RoundLoop half = run.loop("name = 'apfl'\nalpha = 0.5");
+  RoundLoop own = run.loop("name = 'apfl'\nalpha = 1.0");
+  test::play_all(usual);
+  test::play_all(half);
+  test::play_all(own);
+  EXPECT_EQ(test::remembered_bits(usual), test::remembered_bits(half));
+  EXPECT_NE(test::remembered_bits(usual), test::remembered_bits(own));
+}
+
 TEST(Apfl, AlphaStaysBetweenZeroAndOne) {
   ApflOptions options = with_alpha(0.5);
   options.alpha_rate = 1000;
@@ -236,7 +263,7 @@ TEST(Apfl, EveryOptionChangesSomething) {
   };
   const auto usual = known("");
   for (const char* change : {"variant = 'fixed_half'", "alpha = 0.9", "alpha_rate = 0.01", "alpha_update = 'step'",
-                             "momentum_reset = 'epoch'"}) {
+                             "alpha_update = 'never'", "momentum_reset = 'epoch'"}) {
     EXPECT_NE(known(change), usual) << change;
   }
 }
@@ -276,6 +303,12 @@ TEST(Apfl, RefusesOptionsThatWouldBeIgnored) {
     expect_error(ErrorCode::invalid_config, "would be ignored: it needs variant learned",
                  [&] { return run.loop(std::string("name = 'apfl'\nvariant = 'fixed_half'\n") + change).rounds(); });
   }
+}
+
+TEST(Apfl, RefusesARateForAShareThatIsNeverLearned) {
+  ToyRun run;
+  expect_error(ErrorCode::invalid_config, "alpha_rate would be ignored: it needs alpha_update round or step",
+               [&] { return run.loop("name = 'apfl'\nalpha_rate = 0.5\nalpha_update = 'never'").rounds(); });
 }
 
 TEST(Apfl, PersonalScoresAreTheSameAfterAResume) {

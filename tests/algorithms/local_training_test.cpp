@@ -142,6 +142,7 @@ TEST(MomentumChoice, NeverGoesOnWithTheVelocityOfTheRoundBefore) {
     const auto make = [&](MomentumChoice choice) {
       ApflOptions apfl;
       apfl.momentum_reset = choice;
+      apfl.alpha = 1;
       return has_private ? make_apfl(apfl) : make_fedavg({choice});
     };
     const std::vector<float> restarts = distances(make(MomentumChoice::round), fit);

@@ -19,10 +19,10 @@ constexpr auto enum_names(ApflVariant) {
 }
 
 /// How often a client's share of its private model is learned.
-enum class AlphaUpdate { round, step };
+enum class AlphaUpdate { round, step, never };
 constexpr auto enum_names(AlphaUpdate) {
   using enum AlphaUpdate;
-  return std::array<std::pair<AlphaUpdate, std::string_view>, 2>{{{round, "round"}, {step, "step"}}};
+  return std::array<std::pair<AlphaUpdate, std::string_view>, 3>{{{round, "round"}, {step, "step"}, {never, "never"}}};
 }
 
 /// What serves a client that is not known.
@@ -36,11 +36,13 @@ constexpr auto enum_names(ApflStrangers) {
       {{shared, "shared"}, {with_untrained, "with_untrained"}}};
 }
 
-/// APFL (Deng et al., 2020): a client predicts with alpha * private + (1 - alpha) * shared parameters.
+/// APFL (Deng et al., 2020): a client predicts with alpha * private + (1 - alpha) * shared parameters. The authors'
+/// code starts at alpha 0.5, a public port at 1, where a client is on its own: if its share is never learned then, the
+/// method is `local` to the bit, and if it is, hardly another one.
 struct ApflOptions {
   static constexpr bool kKeepsMomentum = true;
   ApflVariant variant = ApflVariant::learned;
-  double alpha = 1;
+  double alpha = 0.5;
   double alpha_rate = 0;
   AlphaUpdate alpha_update = AlphaUpdate::round;
   ApflStrangers strangers = ApflStrangers::shared;
@@ -49,11 +51,13 @@ struct ApflOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("variant", self.variant, anything(), "learned is the paper's method, fixed_half the code of LINs-lab/FedRC");
-    visit("alpha", self.alpha, between(0, 1), "share of the private model that a client starts with; learned only");
+    visit("alpha", self.alpha, between(0, 1),
+          "share of the private model that a client starts with: 0.5 in the authors' code, 1 is a client on its own (a "
+          "public port); learned only");
     visit("alpha_rate", self.alpha_rate, at_least(0),
           "learning rate of that share; 0 takes [training]'s; learned only");
     visit("alpha_update", self.alpha_update, anything(),
-          "whether the share is learned on each round's first minibatch or on every one; learned only");
+          "whether the share is learned on each round's first minibatch, on every one, or never; learned only");
     visit("strangers", self.strangers, anything(),
           "who is not known gets the shared model's predictions, or their mean with an untrained one's (public code)");
     visit("momentum_reset", self.momentum_reset, anything(),
