@@ -17,6 +17,7 @@ class Ditto final : public SharedModel {
   void init(const ServerContext& context) override {
     SharedModel::init(context);
     fit_ = with_momentum(context.fit, options_.momentum_reset);
+    require_stable_pull("lambda", options_.lambda, fit_);
   }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {

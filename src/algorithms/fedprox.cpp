@@ -13,6 +13,7 @@ class FedProx final : public SharedModel {
   void init(const ServerContext& context) override {
     SharedModel::init(context);
     fit_ = with_momentum(context.fit, options_.momentum_reset);
+    require_stable_pull("mu", options_.mu, fit_);
   }
 
   [[nodiscard]] Message client_step(Round, int, ClientContext& context, const Message& received) const override {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "feroma/core/error.h"
+
 namespace feroma {
 
 void add_prox_gradient(const ParamLayout& layout, std::span<const float> params, std::span<const float> anchor,
@@ -12,6 +14,13 @@ void add_prox_gradient(const ParamLayout& layout, std::span<const float> params,
       gradient[i] += pull * (params[i] - anchor[i]);
     }
   });
+}
+
+void require_stable_pull(std::string_view key, double weight, const FitOptions& fit) {
+  const double most = 2 * (1 + fit.momentum);
+  require(fit.learning_rate * weight < most, ErrorCode::invalid_config,
+          "{} times training.learning_rate must be < {} or steps to the shared model overshoot, got {}", key, most,
+          fit.learning_rate * weight);
 }
 
 void copy_buffers_(Parameters& params, const Parameters& source) {

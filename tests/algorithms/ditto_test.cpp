@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/algorithms/one_client.h"
+#include "tests/expect_error.h"
 
 namespace feroma {
 namespace {
@@ -44,6 +45,36 @@ TEST(Ditto, PersonalModelsLearnWhatOneModelCannot) {
   ASSERT_TRUE(result.accuracy_known);
   EXPECT_GT(*result.accuracy_known, *shared.evaluate().accuracy_known + 10);
   EXPECT_TRUE(result.accuracy_personal);
+}
+
+/// On a flat loss all that is left is the pull: with momentum m it settles below learning_rate * lambda = 2 (1 + m).
+TEST(Ditto, RefusesAPullWhoseStepsCannotSettle) {
+  ToyRun run;
+  const auto refuses = [&](double lambda, const FitOptions& fit) {
+    ServerContext server;
+    server.model = run.model;
+    server.initial = share(initialise(run.model, Rng(1)));
+    server.fit = fit;
+    expect_error(ErrorCode::invalid_config, "lambda times training.learning_rate must be < ", [&] {
+      make_ditto({.lambda = lambda})->init(server);
+      return 0;
+    });
+  };
+  const FitOptions plain{1, 16, 0.5, 0, MomentumReset::round};
+  const FitOptions heavy{1, 16, 0.5, 0.9, MomentumReset::round};
+  refuses(4, plain);
+  refuses(7.6, heavy);
+  const auto distance = [&](double lambda, const FitOptions& fit) {
+    DittoOptions options;
+    options.lambda = lambda;
+    options.personal_epochs = 400;
+    OneClient client(make_ditto(options), fit, test::make_quadratic(1e-6F, 2));
+    const std::vector<float> w = test::served_bits(*client.algorithm);
+    static_cast<void>(client.play());
+    return std::abs(bits_of(client.memory().model("personal"))[0] - w[0]);
+  };
+  EXPECT_LT(distance(3.9, plain), 0.01F);
+  EXPECT_LT(distance(7.5, heavy), 0.01F);
 }
 
 TEST(Ditto, EveryOptionChangesSomething) {

@@ -73,6 +73,14 @@ TEST(FedProx, AnswersAreChecked) {
   EXPECT_EQ(test::served_bits(*client.algorithm), before);
 }
 
+TEST(FedProx, RefusesAPullWhoseStepsCannotSettle) {
+  ToyRun run;
+  expect_error(ErrorCode::invalid_config, "mu times training.learning_rate must be < 3.8", [&] {
+    return run.loop("name = 'fedprox'\nmu = 19.0").rounds();  // the toy's rate is 0.2, its momentum 0.9
+  });
+  EXPECT_GT(run.loop("name = 'fedprox'\nmu = 18.0").rounds(), 0);
+}
+
 TEST(Prox, BuffersAreNeverPulled) {
   auto layout = std::make_shared<ParamLayout>();
   layout->add("norm.weight", SegmentKind::affine, {2});
