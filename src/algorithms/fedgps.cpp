@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "algorithms/batch_rows.h"
 #include "algorithms/momentum_sgd.h"
@@ -19,6 +20,8 @@ namespace {
 /// The client's memory: what its model moved by in the last round it took part in, and which round that was.
 const std::string kFedGpsUpdate = "update";
 const std::string kFedGpsRound = "update_round";
+/// And what the made-up half of its last layer moved by.
+const std::string kFedGpsHead = "head_update";
 
 /// a * x + b * y, tensor by tensor; buffers, which have no direction, are zero.
 std::vector<float> combined(const ParamLayout& layout, double a, std::span<const float> x, double b,
@@ -73,6 +76,9 @@ class FedGps final : public Algorithm {
       const bool counted = std::binary_search(members_.begin(), members_.end(), client);
       message.values["mean_update"] = mean_update_;
       message.values["updates"] = Ints{static_cast<std::int64_t>(members_.size()), counted ? update_round_ : 0};
+      if (looks_with_head()) {
+        message.values["head_update"] = head_update_;
+      }
     }
     if (options_.uses_surrogates()) {
       message.values["head"] = head_;
@@ -102,6 +108,9 @@ class FedGps final : public Algorithm {
       std::copy(moved.begin(), moved.end(), update.values().begin());
       context.state.values[kFedGpsUpdate] = share(std::move(update));
       context.state.values[kFedGpsRound] = Ints{round};
+      if (looks_with_head()) {
+        context.state.values[kFedGpsHead] = difference(session.head, received.floats("head"));
+      }
     }
     Message answer = options_.uses_surrogates() ? session.sums.means().message() : Message{};
     answer.values["model"] = trained;
@@ -138,8 +147,10 @@ class FedGps final : public Algorithm {
     }
     if (options_.uses_surrogates()) {
       prototypes_ = mean_prototypes(answers, prototypes_, /*by_samples=*/true, "fedgps");
+      const Floats before = head_;
       std::transform(heads.begin(), heads.end(), head_.begin(),
                      [&](double sum) { return static_cast<float>(sum / static_cast<double>(models.size())); });
+      head_update_ = looks_with_head() ? difference(head_, before) : Floats();
     }
     const ParametersPtr next = share(weighted_mean(models, std::vector<std::int64_t>(models.size(), 1)));
     Parameters update(global_->shared_layout());
@@ -161,7 +172,11 @@ class FedGps final : public Algorithm {
   void save(ModelWriter& out) const override {
     out.put(global_);
     out.put(mean_update_);
-    out.put(Message{{{"head", head_}, {"prototypes", prototypes_.rows()}, {"classes", prototypes_.labels()}}});
+    Message rest{{{"head", head_}, {"prototypes", prototypes_.rows()}, {"classes", prototypes_.labels()}}};
+    if (looks_with_head()) {
+      rest.values["head_update"] = head_update_;
+    }
+    out.put(rest);
     out.out().put(members_);
     out.out().put(update_round_);
   }
@@ -172,19 +187,30 @@ class FedGps final : public Algorithm {
     require(rest.floats("head").size() == head_.size(), ErrorCode::invalid_data,
             "[fedgps] the made-up classes' head must have {} values, got {}", head_.size(), rest.floats("head").size());
     head_ = rest.floats("head");
+    head_update_ = looks_with_head() ? rest.floats("head_update") : Floats();
     prototypes_ = read(rest);
     members_ = in.in().get_vector<ClientId>();
     update_round_ = in.in().get<Round>();
   }
 
  private:
+  /// To the point where gradients are taken.
+  struct Shift {
+    std::vector<float> model;  ///< empty: none
+    Floats head;               ///< of the made-up half; empty: none
+  };
   /// What changes while a client trains.
   struct Session {
     Parameters params;
     Floats head;  ///< of the made-up classes: weights [class][latent], then biases
     Prototypes targets;
-    ClassSums sums;            ///< of made-up samples' latents in the last epoch
-    std::vector<float> shift;  ///< to the point where gradients are taken; empty: none
+    ClassSums sums;  ///< of made-up samples' latents in the last epoch
+    Shift shift;
+  };
+  /// Where a gradient is taken.
+  struct Point {
+    Parameters& params;
+    const Floats& head;
   };
   /// A gradient of both halves of what is trained.
   struct Gradient {
@@ -198,8 +224,19 @@ class FedGps final : public Algorithm {
                             message.ints("classes"), "fedgps");
   }
 
-  /// The other clients' mean update, at the length to look ahead: the sum of its tensors' norms is 1 times that.
-  [[nodiscard]] std::vector<float> shift_of(const ClientContext& context, const Message& received) const {
+  /// Whether the made-up half of the last layer takes part in looking ahead.
+  [[nodiscard]] bool looks_with_head() const {
+    return options_.whole_head && options_.look_ahead > 0 && options_.uses_surrogates();
+  }
+  [[nodiscard]] static Floats difference(const Floats& after, const Floats& before) {
+    Floats moved(after.size());
+    std::transform(after.begin(), after.end(), before.begin(), moved.begin(), std::minus<>());
+    return moved;
+  }
+
+  /// The other clients' mean update, at the length to look ahead: the sum of its tensors' norms is 1 times that. The
+  /// last layer's weights are one tensor and its biases another, made-up classes included.
+  [[nodiscard]] Shift shift_of(const ClientContext& context, const Message& received) const {
     if (options_.look_ahead == 0 || !received.has("mean_update")) {
       return {};
     }
@@ -214,20 +251,49 @@ class FedGps final : public Algorithm {
     if (counted && others == 0) {
       return {};  // nobody else moved
     }
+    const double of_mean = counted ? (others + 1) / others : 1;
+    const double of_own = counted ? -1 / others : 0;
     const ParametersPtr own = counted ? memory.model(kFedGpsUpdate) : nullptr;
-    std::vector<float> shift = combined(mean.layout(), counted ? (others + 1) / others : 1, mean.values(),
-                                        counted ? -1 / others : 0, counted ? own->values() : mean.values());
-    double lengths = 0;
-    for_each_trained(mean.layout(), [&](std::size_t begin, std::size_t end) {
-      lengths += std::sqrt(squared_length(std::span(shift).subspan(begin, end - begin)));
-    });
+    Shift shift{combined(mean.layout(), of_mean, mean.values(), of_own, counted ? own->values() : mean.values()), {}};
+    if (looks_with_head()) {
+      const Floats& mean_head = received.floats("head_update");
+      const Floats& own_head = counted ? memory.floats(kFedGpsHead) : mean_head;
+      require(mean_head.size() == head_.size() && own_head.size() == head_.size(), ErrorCode::invalid_data,
+              "[fedgps] an update of the made-up classes' head must have {} values, got {} and {}", head_.size(),
+              mean_head.size(), own_head.size());
+      for (std::size_t i = 0; i < head_.size(); ++i) {
+        shift.head.push_back(static_cast<float>(of_mean * static_cast<double>(mean_head[i]) +
+                                                of_own * static_cast<double>(own_head[i])));
+      }
+    }
+    const double lengths = sum_of_norms(mean.layout(), shift);
     if (!(lengths > 0)) {
       return {};
     }
-    for (float& value : shift) {
-      value = static_cast<float>(options_.look_ahead * static_cast<double>(value) / lengths);
+    for (std::vector<float>* half : {&shift.model, &shift.head}) {
+      for (float& value : *half) {
+        value = static_cast<float>(options_.look_ahead * static_cast<double>(value) / lengths);
+      }
     }
     return shift;
+  }
+
+  /// Over the tensors that are trained; the halves of each of the last two are one.
+  [[nodiscard]] double sum_of_norms(const ParamLayout& layout, const Shift& shift) const {
+    const std::size_t weights =
+        shift.head.size() - std::min<std::size_t>(shift.head.size(), static_cast<std::size_t>(classes_));
+    const std::span<const float> made_up(shift.head);
+    double lengths = 0;
+    for_each_trained(layout, [&](std::size_t begin, std::size_t end) {
+      double squared = squared_length(std::span(shift.model).subspan(begin, end - begin));
+      if (begin == head_offset(layout)) {
+        squared += squared_length(made_up.first(weights));
+      } else if (begin == layout.segments.back().offset) {
+        squared += squared_length(made_up.subspan(weights));
+      }
+      lengths += std::sqrt(squared);
+    });
+    return lengths;
   }
 
   void train(ClientContext& context, Session& session) const {
@@ -237,22 +303,27 @@ class FedGps final : public Algorithm {
                            context.rng.derive("surrogates"));
     const auto samples = static_cast<double>(context.train.size());
     Parameters ahead = session.params.clone();
+    Floats head_ahead = session.head;
     Gradient gradient{std::vector<float>(session.params.size()), Floats(session.head.size())};
     double seen = 0;
     double loss_sum = 0;
     context.trainer.for_each_minibatch(context.train, fit_, context.rng.derive("train"), [&](const Batch& batch) {
       const bool last_epoch = seen >= samples * (fit_.local_epochs - 1);
-      Parameters& where = session.shift.empty() ? session.params : ahead;
-      for (std::size_t i = 0; i < session.shift.size(); ++i) {
-        ahead.values()[i] = session.params.values()[i] + session.shift[i];
+      const bool looks = !session.shift.model.empty();
+      Parameters& where = looks ? ahead : session.params;
+      for (std::size_t i = 0; i < session.shift.model.size(); ++i) {
+        ahead.values()[i] = session.params.values()[i] + session.shift.model[i];
+      }
+      for (std::size_t i = 0; i < session.head.size(); ++i) {
+        head_ahead[i] = session.head[i] + (session.shift.head.empty() ? 0.0F : session.shift.head[i]);
       }
       if (options_.uses_surrogates()) {
-        gradient_with_surrogates(context.trainer, where, batch, stream, last_epoch, session, gradient);
+        gradient_with_surrogates(context.trainer, {where, head_ahead}, batch, stream, last_epoch, session, gradient);
       } else {
         gradient.loss = context.trainer.gradient(where, batch, gradient.model);
       }
       require_finite(std::isfinite(gradient.loss), "fedgps", fit_.learning_rate);
-      if (!session.shift.empty()) {
+      if (looks) {
         copy_buffers_(session.params, ahead);
       }
       clip_(gradient);
@@ -281,8 +352,9 @@ class FedGps final : public Algorithm {
 
   /// One pass over real and made-up samples together. All of the loss is one of the latents: the engine's own, whose
   /// softmax knows half of the classes, gets no weight.
-  void gradient_with_surrogates(Trainer& trainer, Parameters& params, const Batch& real, SurrogateStream& stream,
-                                bool collect, Session& session, Gradient& gradient) const {
+  void gradient_with_surrogates(Trainer& trainer, Point at, const Batch& real, SurrogateStream& stream, bool collect,
+                                Session& session, Gradient& gradient) const {
+    Parameters& params = at.params;
     const Surrogates made_up = stream.next(options_.surrogate_batch);
     Batch batch = with_rows(real, made_up.rows, made_up.labels);
     batch.weights.assign(static_cast<std::size_t>(batch.size), 0.0F);
@@ -290,7 +362,7 @@ class FedGps final : public Algorithm {
     Objective objective;
     objective.latent_loss = [&](std::span<const float> latents, std::span<float> slope) {
       const MixedLatents mixed{latents, batch.labels, static_cast<std::size_t>(real.size)};
-      wide = wide_loss(options_, classes_, params.values().subspan(head_offset(params.layout())), session.head, mixed);
+      wide = wide_loss(options_, classes_, params.values().subspan(head_offset(params.layout())), at.head, mixed);
       std::copy(wide.latents.begin(), wide.latents.end(), slope.begin());
       for (std::size_t i = mixed.real; collect && i < mixed.labels.size(); ++i) {
         session.sums.add(mixed.labels[i], latents.subspan(i * mixed.width(), mixed.width()));
@@ -322,7 +394,8 @@ class FedGps final : public Algorithm {
   ParametersPtr mean_update_;      ///< null before the first answers
   std::vector<ClientId> members_;  ///< whose updates it is the mean of, in order
   Round update_round_ = 0;
-  Floats head_;  ///< of the made-up classes: weights [class][latent], then biases
+  Floats head_;         ///< of the made-up classes: weights [class][latent], then biases
+  Floats head_update_;  ///< what it moved by, where looking ahead counts it
   Prototypes prototypes_;
 };
 

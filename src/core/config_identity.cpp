@@ -198,9 +198,11 @@ const ConfigIdentity& config_identity() {
                 {"algorithm.*.mapping.threshold_unit", std::string("all")},
                 {"algorithm.*.mapping.strategies", std::string("effective"), /*only_observes=*/true},
                 {"algorithm.*.averaging", std::string("examples")},
+                // Of SCAFFOLD, FeSEM, pFedMe, FedDrift, FedGPS and ShiftEx.
                 {"algorithm.*.variate_mean", std::string("answered")},
                 {"algorithm.*.centre_start", std::string("apart")},
-                {"algorithm.*.personal_start", std::string("kept")}},
+                {"algorithm.*.personal_start", std::string("kept")},
+                {"algorithm.*.whole_head", false}},
       // It was for tests, which are given a clock; kept configs never had it.
       .retired = {{"server.clock",
                    "make the times short that are to be short, like server.grace_seconds and server.round_seconds"}},

@@ -88,12 +88,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "fedproto",
                 until(2),
                 {kPrototypes + 10 * kNumber, kPrototypes + 20 * kNumber, {(2 + 1) * kPass, 2 * kPass}}},
-        // The model, the mean update and whose it is; the second half of a wider head (850 numbers), and prototypes.
+        // The model, the mean update and whose it is, both with the second half of a wider head (850 numbers), and
+        // prototypes.
         // Each of the six steps also trains on 64 made-up pictures.
         CostRow{"FedGps",
                 "fedgps",
                 until(2),
-                {2 * kModelBytes + 2 * kNumber + 4 * 850 + kPrototypes + 10 * kNumber,
+                {2 * (kModelBytes + 4 * 850) + 2 * kNumber + kPrototypes + 10 * kNumber,
                  kModelBytes + 4 * 850 + kPrototypes + 20 * kNumber,
                  {2 * kPass + 6 * 64, 2 * kPass + 6 * 64}}},
         // The score network has 11 028 weights; a changed copy of every batch is trained on too.

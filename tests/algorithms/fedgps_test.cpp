@@ -214,6 +214,81 @@ TEST(FedGps, TheStepIsTheGradientOfTheWholeLoss) {
   EXPECT_EQ(answer.floats("prototypes"), made_up.rows);
 }
 
+/// The last layer is one: its made-up half counts in the length of the look and moves with it. Client 0 looks where
+/// client 1 went, up by 1 in the model, which is the real half of the toy's only layer, and by 2 in the made-up half.
+TEST(FedGps, LooksAheadWithTheWholeLastLayer) {
+  FedGpsOptions options;
+  options.clip = 0;
+  options.surrogate_noise = 0;
+  options.surrogates_per_class = 1;
+  options.surrogate_batch = 10;
+  options.contrast = 0;
+  for (const bool whole : {true, false}) {
+    options.whole_head = whole;
+    const auto algorithm = make_fedgps(options);
+    ToyRun run;
+    const ServerContext server = fedgps_context(run.model, {1, 100000, 0.01, 0, MomentumReset::round});
+    algorithm->init(server);
+    SimulatedPool pool(run.federation, run.workers, Rng(42), run.stop);
+    const std::vector<ClientId> two{ClientId{0}, ClientId{1}};
+    const auto ask = [&](Round round) {
+      std::map<ClientId, Message> answers;
+      for (auto& [client, outcome] : pool.exchange(*algorithm, round, 0, two)) {
+        answers[client] = std::get<ClientAnswer>(outcome.answer).message;
+      }
+      return answers;
+    };
+    const Message sent = algorithm->downlink(1, 0, ClientId{1});
+    std::map<ClientId, Message> first = ask(1);
+    Parameters model = sent.model("model")->clone();
+    Floats head = sent.floats("head");
+    std::for_each(model.values().begin(), model.values().end(), [](float& value) { value += 1; });
+    std::for_each(head.begin(), head.end(), [](float& value) { value += 2; });
+    first[ClientId{1}].values["model"] = share(std::move(model));
+    first[ClientId{1}].values["head"] = head;
+    test::deliver(*algorithm, 1, 0, first);
+
+    const Message down = algorithm->downlink(2, 0, ClientId{0});
+    EXPECT_EQ(down.has("head_update"), whole);
+    const Message answer = ask(2).at(ClientId{0});
+    const double own = std::sqrt(480.0) + std::sqrt(10.0);
+    const double both = std::sqrt(480.0 * (1 + 4)) + std::sqrt(10.0 * (1 + 4));
+    const auto shift = static_cast<float>(0.5 / (whole ? both : own));
+    Parameters ahead = down.model("model")->clone();
+    Floats head_ahead = down.floats("head");
+    std::for_each(ahead.values().begin(), ahead.values().end(), [&](float& value) { value += shift; });
+    std::for_each(head_ahead.begin(), head_ahead.end(), [&](float& value) { value += whole ? 2 * shift : 0; });
+
+    const View train = run.federation.shard(ClientId{0}, 2).train;
+    const Batch all = test::first_samples(train, train.size());
+    const Surrogates made_up = make_surrogates(run.model.input, 10, 1, 0, server.rng.derive("surrogates"));
+    std::vector<float> rows(all.inputs.begin(), all.inputs.end());
+    rows.insert(rows.end(), made_up.rows.begin(), made_up.rows.end());
+    std::vector<std::int32_t> labels = all.labels;
+    labels.insert(labels.end(), made_up.labels.begin(), made_up.labels.end());
+    const WideLoss loss = wide_loss(options, 10, ahead.values(), head_ahead, {rows, labels, train.size()});
+    for (const std::size_t i : {0U, 77U, 300U, 479U}) {
+      EXPECT_NEAR((down.model("model")->values()[i] - answer.model("model")->values()[i]) / 0.01F, loss.weights[i],
+                  2e-4)
+          << i;
+      EXPECT_NEAR((down.floats("head")[i] - answer.floats("head")[i]) / 0.01F, loss.weights[480 + i], 4e-4) << i;
+    }
+  }
+}
+
+TEST(FedGps, AMadeUpHalfThatDoesNotMoveMakesNoDifferenceToTheLook) {
+  // Without surrogates there is no such half: both ways of counting are one.
+  const auto trained = [](const std::string& options) {
+    ToyRun run;
+    RoundLoop loop =
+        run.loop("name = 'fedgps'\nsurrogate_weight = 0\ncontrast = 0\nsurrogate_contrast = 0\nprototype_weight = 0\n" +
+                 options);
+    test::play_all(loop);
+    return test::served_bits(loop.algorithm());
+  };
+  EXPECT_EQ(trained("whole_head = true"), trained("whole_head = false"));
+}
+
 TEST(FedGps, LeNet5CostsTwoModelsDownAndOneUp) {
   const auto algorithm = make_fedgps({});
   const ServerContext server = fedgps_context(lenet5({1, 28, 28}, 10));
@@ -232,7 +307,7 @@ TEST(FedGps, LeNet5CostsTwoModelsDownAndOneUp) {
   std::map<ClientId, Message> answers{{ClientId{0}, answer()}, {ClientId{1}, answer()}};
   StageSeconds seconds;
   algorithm->uplink(1, 0, answers, seconds);
-  EXPECT_EQ(algorithm->downlink(2, 0, ClientId{0}).bytes(), 2 * kModel + kHead + 4 * 840 + 8 * 10 + 8 * 2);
+  EXPECT_EQ(algorithm->downlink(2, 0, ClientId{0}).bytes(), 2 * (kModel + kHead) + 4 * 840 + 8 * 10 + 8 * 2);
 }
 
 TEST(FedGps, AnswersCarryWhatTheCostSays) {
@@ -304,10 +379,10 @@ TEST(FedGps, EveryOptionActs) {
     return test::served_bits(loop.algorithm());
   };
   const std::vector<float> plain = trained("");
-  for (const std::string option :
-       {"momentum_reset = 'epoch'", "look_ahead = 0.1", "surrogate_weight = 0.5", "contrast = 0.5",
-        "surrogate_contrast = 0.5", "prototype_weight = 0.5", "temperature = 0.2", "match_classes = false",
-        "clip = 0.1", "surrogate_batch = 32", "surrogates_per_class = 9", "surrogate_noise = 0.2"}) {
+  for (const std::string option : {"momentum_reset = 'epoch'", "look_ahead = 0.1", "surrogate_weight = 0.5",
+                                   "contrast = 0.5", "surrogate_contrast = 0.5", "prototype_weight = 0.5",
+                                   "temperature = 0.2", "match_classes = false", "clip = 0.1", "surrogate_batch = 32",
+                                   "surrogates_per_class = 9", "surrogate_noise = 0.2", "whole_head = false"}) {
     EXPECT_NE(trained(option), plain) << option;
   }
 }

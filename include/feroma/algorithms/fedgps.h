@@ -25,6 +25,7 @@ struct FedGpsOptions {
   int surrogate_batch = 64;
   int surrogates_per_class = 50;
   double surrogate_noise = 0.5;
+  bool whole_head = true;
 
   /// Whether any part of the loss reads the made-up samples.
   [[nodiscard]] bool uses_surrogates() const {
@@ -52,6 +53,9 @@ struct FedGpsOptions {
           "made-up samples beside each minibatch; the public code has 128, which costs a client half as much again");
     visit("surrogates_per_class", self.surrogates_per_class, at_least(1), "made-up samples of each class");
     visit("surrogate_noise", self.surrogate_noise, at_least(0), "deviation of a made-up sample from its class's mean");
+    visit("whole_head", self.whole_head, anything(),
+          "whether looking ahead counts and moves the made-up half of the last layer as well, which is one layer (the "
+          "authors' code)");
   }
   void check(const FedGpsOptions& preset, Problems& problems, const std::string& where) const;
 };
