@@ -57,6 +57,14 @@ std::map<ClientId, int> DriftPool::current_models() const {
   return models;
 }
 
+std::set<int> DriftPool::in_use() const {
+  std::set<int> models;
+  for (const auto& [client, member] : members_) {
+    models.insert(member.current());
+  }
+  return models;
+}
+
 std::size_t DriftPool::capacity() const {
   return options_.pool > 0 ? static_cast<std::size_t>(options_.pool) : members_.size();
 }
@@ -119,7 +127,10 @@ void DriftPool::advance(const std::vector<int>& candidates, const std::map<Clien
 }
 
 void DriftPool::join(const std::vector<int>& candidates, const std::map<ClientId, int>& windows, const Merits& merits) {
-  choose(candidates, windows, merits);  // those who do worse than before are not renewed: the step has been decided
+  const std::vector<ClientId> drifted = choose(candidates, windows, merits);
+  if (options_.latecomers == Latecomers::tested) {
+    renew(drifted, windows);
+  }
 }
 
 std::vector<ClientId> DriftPool::choose(const std::vector<int>& candidates, const std::map<ClientId, int>& windows,
@@ -180,13 +191,10 @@ std::optional<int> DriftPool::copy_of(int model) {
 
 /// Drops the model that nobody uses now and that was in use longest ago, and with it the windows that belong to it.
 void DriftPool::free_unused() {
-  std::set<int> in_use;
-  for (const auto& [client, member] : members_) {
-    in_use.insert(member.current());
-  }
+  const std::set<int> used_now = in_use();
   std::optional<int> oldest;
   for (const auto& [id, model] : models_) {
-    if (!in_use.contains(id) && (!oldest || used_.at(id) < used_.at(*oldest))) {
+    if (!used_now.contains(id) && (!oldest || used_.at(id) < used_.at(*oldest))) {
       oldest = id;
     }
   }

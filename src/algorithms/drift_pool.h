@@ -37,6 +37,8 @@ class DriftPool {
   [[nodiscard]] const std::map<int, ParametersPtr>& models() const { return models_; }
   /// The model of everybody's newest window.
   [[nodiscard]] std::map<ClientId, int> current_models() const;
+  /// The models that are somebody's newest.
+  [[nodiscard]] std::set<int> in_use() const;
   void set_model(int id, ParametersPtr model) { models_.at(id) = std::move(model); }
 
   /// Whether these windows, all of them new, begin a time step: a client that took part before must have reached a
@@ -50,7 +52,8 @@ class DriftPool {
   void start(const std::map<ClientId, int>& windows);
   /// A later one. `windows` holds the new ones; `merits` has a sum for each candidate.
   void advance(const std::vector<int>& candidates, const std::map<ClientId, int>& windows, const Merits& merits);
-  /// Clients that come within a step: each takes the best candidate, and nothing changes for the others.
+  /// Clients that come within a step: each takes the best candidate, or where it has drifted and latecomers are tested
+  /// a new model. Nothing merges.
   void join(const std::vector<int>& candidates, const std::map<ClientId, int>& windows, const Merits& merits);
 
   void save(ModelWriter& out) const;

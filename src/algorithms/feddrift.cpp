@@ -22,11 +22,21 @@ class FedDrift final : public Algorithm {
     fit_ = with_momentum(context.fit, options_.momentum_reset);
     initial_ = context.initial;
     classes_ = context.model.classes;
+    one_window_ = context.windows == 1;
     pool_ = DriftPool(options_, initial_);
   }
 
   [[nodiscard]] int phases(Round) const override { return fed_drift_phases; }
   [[nodiscard]] bool asks_for_past_windows() const override { return true; }
+  [[nodiscard]] std::string remark() const override {
+    if (!one_window_) {
+      return "";
+    }
+    return options_.variant == FedDriftVariant::F
+               ? "clients' data never change, so nothing drifts or merges: variant F is local training here, a model "
+                 "for every client"
+               : "clients' data never change, so nothing drifts: it is FedAvg here";
+  }
   /// A client may be asked to score the whole pool, and has windows of any of its models.
   [[nodiscard]] ModelsInMessage most_models(std::uint64_t clients) const override {
     const ModelsInMessage usual;
@@ -140,6 +150,7 @@ class FedDrift final : public Algorithm {
   FitOptions fit_;
   ParametersPtr initial_;
   int classes_ = 0;
+  bool one_window_ = false;  ///< nobody's data ever change, as far as the run knows
   DriftPool pool_;
   std::vector<ClientId> present_;  ///< who trained last
 
@@ -259,8 +270,12 @@ void FedDrift::place_clients(const std::map<ClientId, Message>& answers) {
 
 FedDrift::Work FedDrift::work_of(ClientId client) const {
   const std::map<int, int>& windows = pool_.windows_of(client);
+  const std::set<int> in_use = pool_.in_use();
   Work work;
   for (auto window = windows.rbegin(); window != windows.rend(); ++window) {
+    if (options_.idle_models == IdleModels::rest && !in_use.contains(window->second)) {
+      continue;
+    }
     const auto known = std::find(work.models.begin(), work.models.end(), window->second);
     work.windows.push_back(window->first);
     work.slots.push_back(known - work.models.begin());

@@ -202,6 +202,8 @@ const ConfigIdentity& config_identity() {
                 {"algorithm.*.variate_mean", std::string("answered")},
                 {"algorithm.*.centre_start", std::string("apart")},
                 {"algorithm.*.personal_start", std::string("kept")},
+                {"algorithm.*.idle_models", std::string("train")},
+                {"algorithm.*.latecomers", std::string("placed")},
                 {"algorithm.*.whole_head", false}},
       // It was for tests, which are given a clock; kept configs never had it.
       .retired = {{"server.clock",

@@ -64,6 +64,11 @@ class Run {
         commit_path_(checkpoint_path(directory_.path(), "run")) {}
 
   std::vector<ResultRecord> operator()() {
+    for (std::size_t i = 0; i < checks_.size(); ++i) {
+      if (!checks_[i].remark.empty()) {
+        log::warning("{}: {}", experiment_.algorithms[i].label, checks_[i].remark);
+      }
+    }
     RunCheckpoint commit;
     const bool resuming = directory_.resuming() && has_checkpoint(commit_path_);
     RunWriter writer(directory_.path(), resuming ? RunWriter::Mode::resume : RunWriter::Mode::create);
@@ -302,6 +307,7 @@ std::vector<AlgorithmCheck> check_each_algorithm(const Experiment& experiment, c
       server.multi_label = multi_label;
       prepare(*algorithm, server);
       check.extra_rounds = algorithm->extra_rounds();
+      check.remark = algorithm->remark();
       if (!spends_on_tests(*algorithm, experiment.privacy)) {
         const int trained = experiment.scenario.clients - experiment.membership.test_only;
         check.to_serve = algorithm->passes_to_serve(trained, /*stranger=*/false);

@@ -309,14 +309,32 @@ TEST(DriftPool, WhoComesWithinAStepTakesTheBestModelAndChangesNothingElse) {
   EXPECT_FALSE(driver.pool.begins_step({{ClientId{7}, 1}}));
 }
 
-TEST(DriftPool, WhoComesBackWithinAStepHasNotDrifted) {
-  FedDriftOptions options = variant(FedDriftVariant::C);
+TEST(DriftPool, WhoComesBackWithinAStepIsTestedForDriftOrPlaced) {
+  for (const Latecomers latecomers : {Latecomers::tested, Latecomers::placed}) {
+    FedDriftOptions options = variant(FedDriftVariant::C);
+    options.pool = 10;
+    options.latecomers = latecomers;
+    Driver driver(options);
+    driver.step(always_good);
+    const std::size_t fresh = latecomers == Latecomers::tested ? 1 : 0;
+    driver.join(2, 5, [](int, std::uint32_t, int) { return 0.1; });
+    EXPECT_EQ(driver.pool.models().size(), 1 + fresh);
+    EXPECT_EQ(driver.pool.windows_of(ClientId{2}).at(5), static_cast<int>(fresh));
+    driver.join(3, 5, [](int, std::uint32_t, int) { return 0.85; });  // a little worse, which is no drift
+    EXPECT_EQ(driver.pool.windows_of(ClientId{3}).at(5), 0);
+    EXPECT_EQ(driver.pool.models().size(), 1 + fresh);
+  }
+}
+
+TEST(DriftPool, AModelIsInUseWhileItIsSomebodysNewest) {
+  FedDriftOptions options = variant(FedDriftVariant::eager);
   options.pool = 10;
   Driver driver(options);
   driver.step(always_good);
-  driver.join(2, 5, [](int, std::uint32_t, int) { return 0.1; });
-  EXPECT_EQ(driver.pool.models().size(), 1U);
-  EXPECT_EQ(driver.pool.windows_of(ClientId{2}).at(5), 0);
+  EXPECT_EQ(driver.pool.in_use(), std::set<int>{0});
+  driver.step([](int, std::uint32_t, int) { return 0.1; });  // everybody drifts
+  EXPECT_EQ(driver.pool.models().size(), 2U);
+  EXPECT_EQ(driver.pool.in_use(), std::set<int>{1});
 }
 
 TEST(DriftPool, IsolationHoldsWithinTheStep) {

@@ -13,9 +13,11 @@ namespace {
 
 class FedDriftAnswers : public testing::Test {
  protected:
-  FedDriftAnswers() {
+  FedDriftAnswers() { begin(IdleModels::rest); }
+  void begin(IdleModels idle) {
     FedDriftOptions options;
     options.merge_needs = 0;  // asks for no guesses
+    options.idle_models = idle;
     algorithm = make_feddrift(options);
     ServerContext server;
     server.initial = initial;
@@ -113,8 +115,10 @@ TEST_F(FedDriftAnswers, MustFitWhatWasAsked) {
   refuses("finite", 2, {{{"model.0", share(std::move(broken))}, {"num_examples", Ints{1}}}});
 }
 
-// Client 7's second window chose the other's model, so that it has two; the data of its first are gone.
+// Client 7's second window chose the other's model, so that it has two, of which the first is nobody's newest; the data
+// of its first are gone.
 TEST_F(FedDriftAnswers, AModelWithoutDataStaysAsItIs) {
+  begin(IdleModels::train);
   const std::vector<ClientId> both{ClientId{6}, ClientId{7}};
   const auto window = [](int number) { return Message{{{"window", Ints{number}}}}; };
   answer_all(0, {{ClientId{6}, window(0)}, {ClientId{7}, window(0)}});

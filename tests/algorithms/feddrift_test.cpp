@@ -26,6 +26,20 @@ ScenarioOptions windows_of_two_concepts(int rounds, int windows, bool change) {
 
 std::size_t models_in(const RoundLoop& loop) { return loop.algorithm().clusters()->models.size(); }
 
+bool is_used(const ClusterView& view, std::size_t model) {
+  return std::any_of(view.shares.begin(), view.shares.end(),
+                     [&](const auto& shares) { return shares.second[model] > 0; });
+}
+/// Those that are somebody's newest; others rest.
+std::size_t models_in_use(const RoundLoop& loop) {
+  const ClusterView view = *loop.algorithm().clusters();
+  std::size_t used = 0;
+  for (std::size_t m = 0; m < view.models.size(); ++m) {
+    used += is_used(view, m) ? 1U : 0U;
+  }
+  return used;
+}
+
 TEST(FedDrift, OneModelInOneWindowIsFedAvg) {
   ScenarioOptions scenario = test::toy_scenario();
   scenario.drifts = 1;
@@ -37,6 +51,68 @@ TEST(FedDrift, OneModelInOneWindowIsFedAvg) {
   EXPECT_EQ(test::served_bits(fedavg.algorithm()), test::served_bits(feddrift.algorithm()));
   EXPECT_EQ(fedavg.totals().passes.forward, feddrift.totals().passes.forward);
   EXPECT_EQ(fedavg.totals().passes.backward, feddrift.totals().passes.backward);
+}
+
+/// Where data never change variant F is a model for every client, and the method says so.
+TEST(FedDrift, InOneWindowIsLocalTrainingAndSaysSo) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.drifts = 1;
+  ToyRun run(scenario);
+  RoundLoop local = run.loop("name = 'local'");
+  RoundLoop feddrift = run.loop("name = 'feddrift'");
+  test::play_all(local);
+  test::play_all(feddrift);
+  const ClusterView view = *feddrift.algorithm().clusters();
+  ASSERT_EQ(view.models.size(), 6U);
+  for (const auto& [client, memory] : local.memories()) {
+    const std::vector<double>& shares = view.shares.at(client);
+    const auto own = static_cast<std::size_t>(std::find(shares.begin(), shares.end(), 1.0) - shares.begin());
+    const auto bits = memory->model("model")->values();
+    EXPECT_TRUE(std::equal(bits.begin(), bits.end(), view.models[own]->values().begin())) << to_index(client);
+  }
+  EXPECT_EQ(feddrift.evaluate().accuracy, local.evaluate().accuracy);
+  const auto remark = [&](const std::string& options, int windows) {
+    RoundLoop::Setup setup = run.setup("name = 'feddrift'\n" + options);
+    setup.server.windows = windows;
+    return RoundLoop(std::move(setup)).algorithm().remark();
+  };
+  EXPECT_NE(remark("", 1).find("variant F is local training here"), std::string::npos) << remark("", 1);
+  EXPECT_NE(remark("variant = 'C'", 1).find("it is FedAvg here"), std::string::npos);
+  EXPECT_EQ(remark("", 2), "");
+  EXPECT_EQ(remark("", 0), "") << "nobody knows";
+}
+
+// Clients leave models that did well on their first windows for others: some are nobody's newest any more.
+TEST(FedDrift, ModelsThatNobodyUsesRestAndCostNothing) {
+  ToyRun run(windows_of_two_concepts(12, 4, false));
+  const auto play = [&](const std::string& idle) {
+    RoundLoop loop = run.loop("name = 'feddrift'\ndelta = 0.4\nidle_models = '" + idle + "'");
+    int idle_rounds = 0;
+    int changed = 0;
+    static_cast<void>(loop.play_round());
+    for (Round round = 2; round <= 12; ++round) {
+      const bool begins_step =
+          run.federation.shard(ClientId{0}, round).window != run.federation.shard(ClientId{0}, round - 1).window;
+      const ClusterView before = *loop.algorithm().clusters();
+      static_cast<void>(loop.play_round());
+      const ClusterView after = *loop.algorithm().clusters();
+      for (std::size_t m = 0; m < before.models.size() && !begins_step; ++m) {
+        if (!is_used(after, m)) {
+          ++idle_rounds;
+          const auto was = before.models[m]->values();
+          changed += std::equal(was.begin(), was.end(), after.models[m]->values().begin()) ? 0 : 1;
+        }
+      }
+    }
+    EXPECT_GT(idle_rounds, 0) << idle << ": otherwise this shows nothing";
+    return std::pair(changed, loop.totals());
+  };
+  const auto [changed, costs] = play("rest");
+  const auto [trained, more] = play("train");
+  EXPECT_EQ(changed, 0);
+  EXPECT_GT(trained, 0);
+  EXPECT_LT(costs.passes.backward, more.passes.backward);
+  EXPECT_LT(costs.bytes_up, more.bytes_up);
 }
 
 TEST(FedDrift, ATolerancePastAnyFallEndsWithOneModel) {
@@ -109,7 +185,7 @@ TEST(FedDrift, SeparatesTwoConcepts) {
   test::play_all(feddrift);
   test::play_all(fedavg);
   EXPECT_TRUE(test::separates_concepts(run.federation, *feddrift.algorithm().clusters()));
-  EXPECT_EQ(models_in(feddrift), 2U);
+  EXPECT_EQ(models_in_use(feddrift), 2U);
   EXPECT_GT(*feddrift.evaluate().accuracy_known, 90);
   EXPECT_LT(*fedavg.evaluate().accuracy_known, 65);
 }
@@ -163,11 +239,13 @@ TEST(FedDrift, CostsTheModelsThatAreScoredAndTrained) {
   ASSERT_EQ(run.federation.shard(ClientId{0}, 2).window, 0);
   ASSERT_EQ(models_in(loop), 3U) << "none merged, so that none is sent again";
   std::int64_t trained = 0;
+  std::int64_t windows = 0;
   for (std::uint32_t k = 0; k < 3; ++k) {
     const Ints slots = loop.algorithm().downlink(3, 2, ClientId{k}).ints("slots");
+    windows += static_cast<std::int64_t>(slots.size());
     trained += *std::max_element(slots.begin(), slots.end()) + 1;
   }
-  EXPECT_EQ(step.bytes_down, 3 * (3 * model + 2 * 8) + 8 * trained + 3 * (2 * 8 + 2 * 8));
+  EXPECT_EQ(step.bytes_down, 3 * (3 * model + 2 * 8) + 8 * trained + windows * (8 + 8));
   EXPECT_EQ(step.bytes_up, 3 * (8 + 3 * 2 * 4 + 2 * 4 + 2 * 8) + trained * (model + 8));
 }
 

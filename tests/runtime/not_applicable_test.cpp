@@ -7,6 +7,7 @@
 
 #include "feroma/algorithms/fedavg.h"
 #include "feroma/core/files.h"
+#include "feroma/core/log.h"
 #include "feroma/runtime/run.h"
 #include "tests/data/synthetic.h"
 #include "tests/expect_error.h"
@@ -82,6 +83,20 @@ TEST_F(NotApplicable, IsNoReasonToStopTheOthers) {
   EXPECT_EQ(json[0]["not_applicable"], "[nowhere] has no meaning here");
   EXPECT_TRUE(json[1]["not_applicable"].is_null());
   EXPECT_NE(read_text(scratch.path() / "run" / "report.html").find("N/A"), std::string::npos);
+}
+
+/// A method that is another one on these data says so when a run begins.
+TEST_F(NotApplicable, IsNotWhatIsAnotherMethodHereButARunSaysSo) {
+  std::string said;
+  log::set_sink([&said](const log::Entry& entry) { said += std::string(entry.message) + "\n"; });
+  static_cast<void>(run({"name = 'fedavg'", "name = 'feddrift'", "name = 'feddrift'\nlabel = 'one'\nvariant = 'C'"}));
+  log::set_sink({});
+  EXPECT_NE(said.find("feddrift: clients' data never change, so nothing drifts or merges: variant F is local training "
+                      "here, a model for every client\n"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("one: clients' data never change, so nothing drifts: it is FedAvg here\n"), std::string::npos);
+  EXPECT_EQ(said.find("fedavg: "), std::string::npos);
 }
 
 TEST_F(NotApplicable, IsTheErrorOfARunWithNothingElse) {

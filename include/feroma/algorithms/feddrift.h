@@ -26,11 +26,34 @@ constexpr auto enum_names(FedDriftMeasure) {
   return std::array<std::pair<FedDriftMeasure, std::string_view>, 2>{{{accuracy, "accuracy"}, {loss, "loss"}}};
 }
 
+/// What becomes of a model that is nobody's newest, though clients have windows of it.
+enum class IdleModels {
+  rest,   ///< the authors' code: nobody trains it, and it costs nothing until somebody takes it up again
+  train,  ///< clients go on training it on those windows
+};
+constexpr auto enum_names(IdleModels) {
+  using enum IdleModels;
+  return std::array<std::pair<IdleModels, std::string_view>, 2>{{{rest, "rest"}, {train, "train"}}};
+}
+
+/// What a client is given that comes with new data while a time step is under way.
+enum class Latecomers {
+  tested,  ///< the drift test, as those who were there when the step began: it may get a new model
+  placed,  ///< the best model there is
+};
+constexpr auto enum_names(Latecomers) {
+  using enum Latecomers;
+  return std::array<std::pair<Latecomers, std::string_view>, 2>{{{tested, "tested"}, {placed, "placed"}}};
+}
+
 /**
  * FedDrift (Jothimurugesan et al., 2023): a pool of models that grows where clients' data drift and shrinks where
  * models turn out alike. A time step begins with the round in which clients that took part before reach the next data
- * window; who comes within a step is given the model that does best on its data, without consequences for others.
- * Clients keep their past windows and go on training the models these belong to.
+ * window; who comes within a step is tested for drift as well, and nothing merges then. Clients keep their past windows
+ * and go on training the models these belong to, as long as these are somebody's newest.
+ *
+ * Everything happens where a time step begins, so with one data window it is what it begins as: variant F is local
+ * training, to the bit, and the others are FedAvg.
  *
  * Models that have hardly learned do as badly on all data, so they look alike and merge. The authors train 200 rounds a
  * step and never see that; where a step has a few rounds, `merge_needs` lets models grow until they can be told apart.
@@ -47,6 +70,8 @@ struct FedDriftOptions {
   int score_batches = 21;
   int local_steps = 0;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
+  IdleModels idle_models = IdleModels::rest;
+  Latecomers latecomers = Latecomers::tested;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -67,6 +92,11 @@ struct FedDriftOptions {
           "minibatches that a model is trained on in a round, as in the authors' code; 0: [training]'s epochs");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
+    visit("idle_models", self.idle_models, anything(),
+          "models that are nobody's newest rest (the authors' code), or are trained on the windows that clients have "
+          "of them");
+    visit("latecomers", self.latecomers, anything(),
+          "who comes with new data within a time step is tested for drift, or just placed with the best model");
   }
   void check(const FedDriftOptions& defaults, Problems& problems, const std::string& where) const;
 };

@@ -64,6 +64,7 @@ struct AlgorithmCheck {
   Passes to_serve = {};
   Passes to_serve_stranger = {};
   int mixed_to_serve = 0;  ///< models that are mixed into a test client's, by profiles
+  std::string remark;      ///< what people should know of the method in this run; empty: nothing
 };
 
 /// Builds every algorithm once, so that options that cannot work with the model are refused before a run begins.
