@@ -114,14 +114,33 @@ class ShiftEx final : public Algorithm {
     return view;
   }
 
+  /// Beside the matching rule evaluation derives the expectation from the clusters.
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
-    if (policy != TestPolicy::nearest_signature || !encoder_) {
+    const bool matches = policy == TestPolicy::nearest_signature || (policy == TestPolicy::native && matches_tests());
+    if (!matches || !encoder_) {
       return nullptr;
     }
-    const View view = some_of(context.data, most_samples(), context.rng.derive("embeddings"));
-    const std::vector<float> embeddings = embed(context.trainer, *encoder_, view);
-    const std::optional<std::size_t> nearest = pool_.nearest({embeddings, static_cast<std::size_t>(width_)});
-    return nearest ? make_single_model_predictor(pool_.experts()[*nearest].model) : nullptr;
+    const Message question = question_of_encoder();
+    const Message told = describe(question, context);
+    context.traffic.bytes_down += question.bytes();
+    context.traffic.bytes_up += told.bytes();
+    const ParametersPtr expert = expert_for(told);
+    return expert ? make_single_model_predictor(expert) : nullptr;
+  }
+  [[nodiscard]] Message visitor_question() const override {
+    return matches_tests() && encoder_ ? question_of_encoder() : Message{};
+  }
+  [[nodiscard]] Message visitor_profile(const Message& question, TestContext& context) const override {
+    return question.has("encoder") ? describe(question, context) : Message{};
+  }
+  [[nodiscard]] std::optional<Offer> offer(const Message& told, const VisitorWish& wish) const override {
+    const bool by_labels = wish.few_labels && wish.candidates > 0;
+    const ParametersPtr expert = matches_tests() && encoder_ && !by_labels ? expert_for(told) : nullptr;
+    return expert ? std::optional(Offer{Choice::as_offered, {expert}, {1.0}}) : std::nullopt;
+  }
+  /// Embeddings and one expert's prediction.
+  [[nodiscard]] Passes passes_to_serve(int clients, bool stranger) const override {
+    return matches_tests() ? Passes{2, 0} : Algorithm::passes_to_serve(clients, stranger);
   }
 
   [[nodiscard]] std::vector<ServedModel> served() const override {
@@ -155,6 +174,22 @@ class ShiftEx final : public Algorithm {
   [[nodiscard]] bool has_it_as_encoder(ClientId client, const Parameters& model) const {
     const auto values = model.values();
     return encoder_ && pool_.met(client) && std::equal(values.begin(), values.end(), encoder_->values().begin());
+  }
+  [[nodiscard]] bool matches_tests() const { return options_.served_by == ExpertRule::signature; }
+  [[nodiscard]] Message question_of_encoder() const { return {{{"encoder", encoder_}}}; }
+  /// A test client's embeddings.
+  [[nodiscard]] Message describe(const Message& question, TestContext& context) const {
+    const View view = some_of(context.data, most_samples(), context.rng.derive("embeddings"));
+    return {{{"embeddings", embed(context.trainer, *question.model("encoder"), view)}}};
+  }
+  /// The expert whose memory is nearest to what was told; null before there is one.
+  [[nodiscard]] ParametersPtr expert_for(const Message& told) const {
+    const Answer answer("shiftex", ClientId{0}, told);
+    const auto width = static_cast<std::size_t>(width_);
+    const Floats& embeddings = answer.rows("embeddings", width, 0, most_samples());
+    answer.expect_nothing_else();
+    const std::optional<std::size_t> nearest = pool_.nearest({embeddings, width});
+    return nearest ? pool_.experts()[*nearest].model : nullptr;
   }
   [[nodiscard]] Message look_for_shift(ClientContext& context, const Message& received) const;
   void read_shifts(const std::map<ClientId, Message>& answers);

@@ -204,7 +204,8 @@ const ConfigIdentity& config_identity() {
                 {"algorithm.*.personal_start", std::string("kept")},
                 {"algorithm.*.idle_models", std::string("train")},
                 {"algorithm.*.latecomers", std::string("placed")},
-                {"algorithm.*.whole_head", false}},
+                {"algorithm.*.whole_head", false},
+                {"algorithm.*.served_by", std::string("expectation")}},
       // It was for tests, which are given a clock; kept configs never had it.
       .retired = {{"server.clock",
                    "make the times short that are to be short, like server.grace_seconds and server.round_seconds"}},

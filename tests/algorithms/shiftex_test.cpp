@@ -73,6 +73,72 @@ TEST(ShiftExSlow, GivesEveryDistributionAnExpertAndUsesItAgain) {
 }
 
 // The test cannot see which label a picture has: where only P(Y|X) changes, there is one expert.
+// Two kinds of data, two experts: matching by embeddings finds the right one, all of them together are worse.
+TEST(ShiftEx, TestClientsAreServedByTheExpertOfDataLikeTheirs) {
+  ScenarioOptions scenario = turning(9, 3);
+  scenario.colours = 1;
+  scenario.samples_per_client = 1000;
+  ToyRun run(scenario);
+  RoundLoop matched = run.loop("name = 'shiftex'");
+  RoundLoop expected = run.loop("name = 'shiftex'\nserved_by = 'expectation'");
+  test::play_all(matched);
+  test::play_all(expected);
+  ASSERT_GE(experts_in(matched), 2U);
+  const ResultRecord own = matched.evaluate();
+  const ResultRecord mean = expected.evaluate();
+  EXPECT_EQ(own.accuracy, *own.accuracy_nearest);
+  EXPECT_EQ(own.accuracy_expectation, mean.accuracy_expectation) << "it stays beside it";
+  EXPECT_EQ(mean.accuracy, *mean.accuracy_expectation);
+  EXPECT_EQ(mean.accuracy_nearest, own.accuracy_nearest);
+  EXPECT_GT(own.accuracy, mean.accuracy + 5);
+  EXPECT_EQ(test::served_bits(matched.algorithm()), test::served_bits(expected.algorithm()));
+  EXPECT_EQ(matched.algorithm().passes_to_serve(8, true).forward, 2);
+}
+
+TEST(ShiftEx, WithOneExpertMatchingIsTheExpectation) {
+  ScenarioOptions scenario = test::toy_scenario();
+  scenario.drifts = 1;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'shiftex'");
+  test::play_all(loop);
+  const ResultRecord result = loop.evaluate();
+  EXPECT_EQ(result.accuracy, *result.accuracy_expectation);
+  EXPECT_GT(result.accuracy, 0);
+}
+
+// A visitor is asked for embeddings and gets the expert that a test client of the simulator gets.
+TEST(ShiftEx, AVisitorIsMatchedAsATestClientIs) {
+  ScenarioOptions scenario = turning(9, 3);
+  scenario.colours = 1;
+  ToyRun run(scenario);
+  RoundLoop loop = run.loop("name = 'shiftex'");
+  const Algorithm& before = loop.algorithm();
+  EXPECT_TRUE(before.visitor_question().values.empty()) << "there is no encoder yet";
+  test::play_all(loop);
+  const Algorithm& algorithm = loop.algorithm();
+  const Message question = algorithm.visitor_question();
+  const View data = run.federation.test(ClientId{3}, 0).data;
+  test::ToyEngine engine(run.model);
+  Trainer trainer(engine);
+  StageSeconds seconds;
+  TestContext visitor{ClientId{3}, data, nullptr, Rng(5), trainer, seconds};
+  const Message told = algorithm.visitor_profile(question, visitor);
+  EXPECT_EQ(told.values.size(), 1U);
+  const std::optional<Offer> offer = algorithm.offer(told, {});
+  ASSERT_TRUE(offer);
+  ASSERT_EQ(offer->models.size(), 1U);
+  TestContext client{ClientId{3}, data, nullptr, Rng(5), trainer, seconds};
+  const auto served = algorithm.predictor(TestPolicy::native, client);
+  ASSERT_NE(served, nullptr);
+  EXPECT_EQ(served->predict(trainer, data), make_predictor(*offer)->predict(trainer, data));
+  EXPECT_EQ(client.traffic.bytes_down, question.bytes());
+  EXPECT_EQ(client.traffic.bytes_up, told.bytes());
+  EXPECT_FALSE(algorithm.offer(told, {.few_labels = true, .candidates = 2})) << "labels choose among all experts";
+  expect_error(ErrorCode::invalid_data, "[shiftex] client 0's embeddings must be", [&] {
+    return algorithm.offer({{{"embeddings", Floats(7, 0.5F)}}}, {}).has_value();
+  });
+}
+
 TEST(ShiftEx, IsBlindToConcepts) {
   ScenarioOptions scenario = test::two_concepts(6);
   scenario.drifts = 3;

@@ -13,6 +13,7 @@ namespace {
 /// What serves a client that nobody knows.
 enum class Strangers {
   own_rule,  ///< one model for all, or the method's own way: profiles, adaptation
+  nearest,   ///< the one model whose data are most like the client's
   clusters,  ///< no rule: the expectation over the clusters
   personal,  ///< no rule, no clusters: the mean of all personal models
 };
@@ -37,8 +38,8 @@ constexpr Policies kPersonalised{.few_label = true, .personal = true};
 constexpr Policies kOnlyPersonal{.strangers = Strangers::personal, .few_label = true, .personal = true};
 /// Profiles choose a mixture, or the nearest model; so may labels.
 constexpr Policies kProfiles{.few_label = true, .nearest = true};
-/// Experts are clusters, and the nearest of them by its signature is a policy as well.
-constexpr Policies kExperts{.strangers = Strangers::clusters, .few_label = true, .nearest = true, .expectation = true};
+/// Experts are clusters too, but strangers get the one whose signature is nearest.
+constexpr Policies kExperts{.strangers = Strangers::nearest, .few_label = true, .nearest = true, .expectation = true};
 /// Labels are for training on, from the one model.
 constexpr Policies kTuned{.few_label = true};
 
@@ -74,6 +75,9 @@ TEST_P(EveryAlgorithm, ServesItsPolicies) {
   EXPECT_EQ(result.accuracy_personal.has_value(), expected.personal);
   if (expected.strangers == Strangers::clusters) {
     EXPECT_NEAR(result.accuracy, result.accuracy_expectation.value_or(-1), 1e-9);
+  }
+  if (expected.strangers == Strangers::nearest) {
+    EXPECT_NEAR(result.accuracy, result.accuracy_nearest.value_or(-1), 1e-9);
   }
   if (expected.strangers == Strangers::personal) {
     EXPECT_NEAR(result.accuracy, result.accuracy_personal.value_or(-1), 1e-9);

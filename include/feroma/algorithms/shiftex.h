@@ -1,11 +1,23 @@
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "feroma/algorithms/algorithm.h"
 #include "feroma/algorithms/local_training.h"
 
 namespace feroma {
+
+/// How a client that takes no part in training gets its expert.
+enum class ExpertRule {
+  signature,    ///< the expert whose past data its unlabelled embeddings resemble most, as in training
+  expectation,  ///< all of them, by how many clients use each
+};
+constexpr auto enum_names(ExpertRule) {
+  using enum ExpertRule;
+  return std::array<std::pair<ExpertRule, std::string_view>, 2>{
+      {{signature, "signature"}, {expectation, "expectation"}}};
+}
 
 /**
  * ShiftEx (Bhope et al., 2025), a reconstruction: the paper's idea with thresholds, kernel and optimiser of our own. A
@@ -23,6 +35,7 @@ struct ShiftExOptions {
   int experts = 16;
   double merge_cosine = 0.99;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
+  ExpertRule served_by = ExpertRule::signature;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -39,6 +52,8 @@ struct ShiftExOptions {
           "experts with memories alike merge where their weights have a larger cosine");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
+    visit("served_by", self.served_by, anything(),
+          "whose expert serves a test client: that of the data which its own look like, or the mean prediction of all");
   }
   void check(const ShiftExOptions&, Problems&, const std::string&) const {}
 };
