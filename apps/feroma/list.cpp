@@ -24,13 +24,14 @@ struct Row {
   std::string name;
   std::string about;
   std::string source;
+  std::string headline = {};  ///< of an algorithm: what serves a test client; only JSON and options have it
 };
 using Rows = std::vector<Row>;
 
 Rows algorithm_rows() {
   Rows rows;
   for (const AlgorithmEntry& entry : known_algorithms()) {
-    rows.push_back({std::string(entry.name), std::string(entry.category), std::string(entry.source)});
+    rows.push_back({entry.name, entry.category, entry.source, entry.headline});
   }
   return rows;
 }
@@ -162,6 +163,9 @@ void print_json(const Rows& rows) {
   auto list = nlohmann::json::array();
   for (const Row& row : rows) {
     list.push_back({{"name", row.name}, {"about", row.about}, {"source", row.source}});
+    if (!row.headline.empty()) {
+      list.back()["headline"] = row.headline;
+    }
   }
   fmt::print("{}\n", list.dump(2));
 }

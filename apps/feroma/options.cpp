@@ -216,6 +216,9 @@ std::vector<OptionTable> algorithm_tables() {
     if (!entry.presets.empty()) {
       about += fmt::format(" Defaults are those of preset {}; `preset` chooses others.", entry.presets.front());
     }
+    if (!entry.headline.empty()) {
+      about += fmt::format(" Test clients are served by {}.", entry.headline);
+    }
     tables.push_back(
         {entry.name, fmt::format("[[algorithm]] name = \"{}\"", entry.name), about, algorithm_options(entry)});
   }

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <limits>
+#include <set>
 
 #include "feroma/algorithms/fedavg.h"
+#include "feroma/core/config_identity.h"
 #include "feroma/report/summary.h"
 #include "tests/algorithms/every_algorithm.h"
 #include "tests/algorithms/toy_run.h"
@@ -335,6 +337,37 @@ TEST_P(EveryAlgorithm, ResolvedOptionsReadBackToThemselves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, testing::ValuesIn(test::all_algorithms()), test::case_name);
+
+/// Methods that do something else by default than configs mean that were kept without the key.
+TEST(Registry, WhatChangedByDefaultIsAnotherConfig) {
+  std::set<std::string> changed;
+  for (const AlgorithmEntry& entry : known_algorithms()) {
+    Problems problems;
+    SettingsReader reader({{"algorithm.0.name", {entry.name, "test"}}}, problems);
+    for (const auto& [key, setting] : plan_algorithm(reader, "algorithm.0", problems).settings) {
+      if (config_identity().differs_by("algorithm.0." + key, setting.value)) {
+        changed.insert(entry.name + "." + key);
+      }
+    }
+  }
+  EXPECT_EQ(changed, (std::set<std::string>{"fedadam.averaging", "feddrift.idle_models", "feddrift.latecomers",
+                                            "fedgps.whole_head", "fedyogi.averaging", "fesem.averaging",
+                                            "fesem.centre_start", "ifca.averaging", "pfedme.personal_start",
+                                            "scaffold.averaging", "scaffold.variate_mean", "shiftex.served_by"}));
+  for (const char* before :
+       {"variate_mean = 'answered'", "averaging = 'examples'", "centre_start = 'apart'", "personal_start = 'kept'",
+        "idle_models = 'train'", "latecomers = 'placed'", "whole_head = false", "served_by = 'expectation'"}) {
+    const Settings config = parse_settings(std::string("[[algorithm]]\n") + before, "kept");
+    EXPECT_TRUE(config_identity().of(config).empty()) << before;
+  }
+}
+
+TEST(Registry, EveryMethodSaysWhatServesATestClient) {
+  for (const AlgorithmEntry& entry : known_algorithms()) {
+    EXPECT_GT(entry.headline.size(), 10U) << entry.name;
+    EXPECT_FALSE(entry.headline.ends_with(".")) << entry.name << ": it is part of a sentence";
+  }
+}
 
 TEST(Registry, SuggestsTheNearestAlgorithm) {
   ToyRun run;

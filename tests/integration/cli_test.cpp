@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -202,6 +203,16 @@ TEST(CliList, EverySystemOfThePaperIsListedWithItsCategoryAndPaper) {
   }
   for (const char* control : {"feroma", "fedavg-ft", "local", "centralised"}) {
     EXPECT_TRUE(listed.contains(control)) << control;
+  }
+}
+
+TEST(CliList, DocsSayWhatServesATestClientOfEveryMethod) {
+  const std::string page = text_of(source_file("docs/report.md").string());
+  const auto list = nlohmann::json::parse(feroma_cli("list algorithms --format json").output);
+  for (const auto& row : list) {
+    const std::string line =
+        fmt::format("| `{}` | {} |\n", row.at("name").get<std::string>(), row.at("headline").get<std::string>());
+    EXPECT_TRUE(contains(page, line)) << line;
   }
 }
 

@@ -45,6 +45,8 @@ struct AlgorithmEntry {
   std::string source;
   std::vector<std::string> presets;  ///< the first one is the default
   Plan plan;
+  /// What serves a test client that nothing is known of, and so what the column `accuracy` is of; whose rule that is.
+  std::string headline = {};
 };
 
 /// The built-in methods, then those that were registered.
