@@ -26,6 +26,8 @@ Message Algorithm::visitor_question() const { return {}; }
 
 Message Algorithm::visitor_profile(const Message&, TestContext&) const { return {}; }
 
+std::int64_t Algorithm::description_floats() const { return profile_floats().value_or(0); }
+
 std::optional<Offer> Algorithm::offer(const Message&, const VisitorWish&) const { return std::nullopt; }
 
 std::optional<Offer> Algorithm::settle(const Offer&, TestContext&) const { return std::nullopt; }

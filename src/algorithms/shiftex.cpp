@@ -133,6 +133,9 @@ class ShiftEx final : public Algorithm {
   [[nodiscard]] Message visitor_profile(const Message& question, TestContext& context) const override {
     return question.has("encoder") ? describe(question, context) : Message{};
   }
+  [[nodiscard]] std::int64_t description_floats() const override {
+    return matches_tests() ? std::int64_t{options_.samples} * width_ : 0;
+  }
   [[nodiscard]] std::optional<Offer> offer(const Message& told, const VisitorWish& wish) const override {
     const bool by_labels = wish.few_labels && wish.candidates > 0;
     const ParametersPtr expert = matches_tests() && encoder_ && !by_labels ? expert_for(told) : nullptr;

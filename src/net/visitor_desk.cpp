@@ -13,12 +13,12 @@ namespace {
 /// Seconds after which a visitor that came too early should come again.
 constexpr double kPause = 5;
 
-/// A description is at most a profile: its numbers, or sums that take twice the bytes, and what is around them.
+/// A description is at most its numbers, or sums that take twice the bytes, and what is around them.
 constexpr std::uint64_t kSmallParts = std::uint64_t{64} << 10;
 constexpr std::uint64_t kBytesPerNumber = 16;
 
 std::uint64_t largest_description(const Algorithm& algorithm) {
-  return kSmallParts + kBytesPerNumber * static_cast<std::uint64_t>(algorithm.profile_floats().value_or(0));
+  return kSmallParts + kBytesPerNumber * static_cast<std::uint64_t>(algorithm.description_floats());
 }
 
 [[noreturn]] void refuse(v1::Reason reason, const Error& error, double retry_seconds = 0) {

@@ -124,6 +124,9 @@ TEST(ShiftEx, AVisitorIsMatchedAsATestClientIs) {
   TestContext visitor{ClientId{3}, data, nullptr, Rng(5), trainer, seconds};
   const Message told = algorithm.visitor_profile(question, visitor);
   EXPECT_EQ(told.values.size(), 1U);
+  EXPECT_GT(told.floats("embeddings").size(), 0U);
+  EXPECT_LE(told.floats("embeddings").size(), static_cast<std::size_t>(algorithm.description_floats()));
+  EXPECT_EQ(algorithm.description_floats(), 256 * latent_size(run.model, Latent::penultimate));
   const std::optional<Offer> offer = algorithm.offer(told, {});
   ASSERT_TRUE(offer);
   ASSERT_EQ(offer->models.size(), 1U);

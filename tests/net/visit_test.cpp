@@ -57,6 +57,12 @@ TEST_F(Visiting, AServerOfScaledModelsAssignsWhatItsStoreDoes) {
   expect_what_the_store_does();
 }
 
+// It is sent the encoder, tells embeddings and gets one expert.
+TEST_F(Visiting, AServerMatchesAVisitorOfShiftExAsItsStoreDoes) {
+  serve(experiment("name = 'shiftex'"));
+  expect_what_the_store_does();
+}
+
 void Visiting::expect_what_the_store_does() {
   const OpenedStore store = open_store(todo.state, "");
   for (const VisitorWish& wish : {VisitorWish{false, 3}, VisitorWish{true, 2}}) {

@@ -222,6 +222,31 @@ TEST_F(Visitors, DescribeTheirDataInFewBytes) {
   EXPECT_EQ(described({}, kMost + 1), v1::TOO_LARGE);
 }
 
+/// FedAvg that asks visitors for a thousand numbers.
+class Curious final : public Algorithm {
+ public:
+  explicit Curious(const Algorithm& inner) : inner_(inner) {}
+  void init(const ServerContext&) override {}
+  [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {}; }
+  [[nodiscard]] Message client_step(Round, int, ClientContext&, const Message&) const override { return {}; }
+  void uplink(Round, int, std::map<ClientId, Message>&, StageSeconds&) override {}
+  [[nodiscard]] std::int64_t description_floats() const override { return 1000; }
+  [[nodiscard]] std::vector<ServedModel> served() const override { return inner_.served(); }
+  void save(ModelWriter&) const override {}
+  void load(ModelReader&) override {}
+
+ private:
+  const Algorithm& inner_;
+};
+
+TEST_F(Visitors, DescribeTheirDataAsFarAsTheMethodAsks) {
+  const Curious curious(*algorithm);
+  serve(curious);
+  constexpr std::uint64_t kMost = (std::uint64_t{64} << 10) + 16 * 1000;
+  EXPECT_EQ(described({}, kMost), v1::REASON_UNSPECIFIED);
+  EXPECT_EQ(described({}, kMost + 1), v1::TOO_LARGE);
+}
+
 // Neither is the visitor's fault, so neither may look like an attack.
 TEST_F(Visitors, OfAServerThatHasNothingForThemAreToldSo) {
   serve([]() -> std::shared_ptr<const Algorithm> { fail(ErrorCode::io, "models/x: cannot read: disk on fire"); });

@@ -180,6 +180,8 @@ class Algorithm {
   [[nodiscard]] virtual Message visitor_question() const;
   /// The description, made on the client from unlabelled data.
   [[nodiscard]] virtual Message visitor_profile(const Message& question, TestContext& context) const;
+  /// Numbers that a description has at most; over a network longer ones are not read. A profile's by default.
+  [[nodiscard]] virtual std::int64_t description_floats() const;
   /// The server's part; a description that cannot be believed is an invalid_data error. Absent where the method has no
   /// rule of its own.
   [[nodiscard]] virtual std::optional<Offer> offer(const Message& told, const VisitorWish& wish) const;
