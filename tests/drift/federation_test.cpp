@@ -244,7 +244,7 @@ TEST(Federation, RefusesScenariosAndDataThatDoNotFit) {
   short_pixels.train.pixels.pop_back();
   EXPECT_EQ(refusal(short_pixels, scenario(Shift::covariate, Generator::clean)), ErrorCode::invalid_data);
   EXPECT_EQ(refusal(*make_dataset(600, 100, {1, 2, 3}), scenario(Shift::covariate, Generator::clean)),
-            ErrorCode::unsupported);
+            ErrorCode::invalid_config);
 }
 
 TEST(Federation, HoldsTenThousandClients) {

@@ -25,7 +25,7 @@ import sys
 import zlib
 from pathlib import Path
 
-JOB, STARTED, COMMIT, NOTE, SCALE = 1, 2, 3, 4, 5
+JOB, STARTED, COMMIT, NOTE, SCALE, GROWN = 1, 2, 3, 4, 5, 6
 RECOVERY_SECONDS = 5.0
 
 
@@ -50,6 +50,10 @@ class Archive:
 
     def text(self):
         return self.take(self.number("Q")).decode()
+
+    def grown(self):
+        """Files that only grow, by name: their length and digest."""
+        return {self.text(): (self.number("Q"), self.text()) for _ in range(self.number("I"))}
 
     def end(self):
         if self.at != len(self.data):
@@ -86,10 +90,13 @@ def read_record(record):
     elif kind == COMMIT:
         parsed = {"kind": kind, "round": archive.number("i"), "state": archive.text()}
         parsed["models"] = [archive.text() for _ in range(archive.number("I"))]
+        parsed["grown"] = archive.grown()
     elif kind == NOTE:
         parsed = {"kind": kind, "name": archive.text(), "fact": archive.take(archive.number("Q"))}
     elif kind == SCALE:
         parsed = {"kind": kind, "scale": [archive.number("f") for _ in range(archive.number("Q"))]}
+    elif kind == GROWN:
+        parsed = {"kind": kind, "grown": archive.grown()}
     else:
         raise Broken(f"a record of kind {kind}")
     archive.end()

@@ -64,7 +64,7 @@ TEST(PrivacyCommand, AuditsALedger) {
   folder.write("released/2.bin", Bytes(9));
   const Result damaged = feroma_cli("privacy audit " + folder.path().string(), Stream::err);
   EXPECT_EQ(damaged.exit_code, 1);
-  EXPECT_TRUE(contains(damaged.output, "2.bin: its SHA-256"));
+  EXPECT_TRUE(contains(damaged.output, "2.bin: is damaged: its SHA-256"));
 }
 
 TEST(PrivacyCommand, VouchesForALedger) {

@@ -136,7 +136,8 @@ TEST_P(Visitors, GetWhatTheRunServedOrARefusalThatNamesTheMethod) {
     // Steps on a few labels take them in an order of the client's own; moments of labels do not leave a visitor.
     const std::string& preset = experiment.algorithms.front().preset;
     const bool other_rule = name == "finetune" || preset == "paper" || preset == "reference";
-    const double slack = few_labels && other_rule ? 10 : 1e-9;
+    // Preset paper draws masks of a test client's samples, each time others.
+    const double slack = (few_labels && other_rule) || preset == "paper" ? 10 : 1e-9;
     EXPECT_TRUE(name != "finetune" || !few_labels || model != unlabelled) << "nothing was tuned";
     unlabelled = model;
     EXPECT_NEAR(std::get<double>(got), expected, slack) << (few_labels ? "few labels" : "no labels");
