@@ -44,7 +44,7 @@ class Feroma final : public Algorithm {
     require(plan_.shape.conditional <= widest, ErrorCode::invalid_config,
             "profile.dimensions must be <= {} for this model and projection, got {}", widest, plan_.shape.conditional);
     if (plan_.options.encoder != "warmup" && plan_.options.encoder != "input_moments") {
-      state_.extractor.encoder = context.load_model(plan_.options.encoder);
+      state_.equipment.extractor.encoder = context.load_model(plan_.options.encoder);
     }
     if (plan_.privacy.guarded()) {
       private_.emplace(plan_.privacy, plan_.shape, encoder_width(plan_.options, plan_.model), context.multi_label);
@@ -58,7 +58,7 @@ class Feroma final : public Algorithm {
 
   [[nodiscard]] Message downlink(Round round, int phase, ClientId client) const override {
     switch (step(round, phase)) {
-      case Step::bounds: return bounds_request(client);
+      case Step::bounds: return private_ ? state_.equipment.missing_of(client) : state_.equipment.encoder();
       case Step::profile: return profile_request(client);
       case Step::train: return {{{"model", assigned(client).model()}}};
     }
@@ -87,7 +87,8 @@ class Feroma final : public Algorithm {
                  : check_bounds_answer(answer, encoder_width(plan_.options, plan_.model));
         break;
       case Step::profile:
-        private_ ? private_->check_profile(answer) : check_profile_answer(answer, plan_.shape, next_.has_value());
+        private_ ? private_->check_profile(answer)
+                 : check_profile_answer(answer, plan_.shape, state_.equipment.next.has_value());
         break;
       case Step::train: check_training_answer(answer, *state_.global, extras(warming(round))); break;
     }
@@ -109,10 +110,10 @@ class Feroma final : public Algorithm {
       case Step::bounds: take_bounds(answers); return;
       case Step::profile:
         map_profiles(round, answers, seconds);
-        told_encoder_.clear();
+        state_.equipment.early.clear();
         return;
       case Step::train:
-        if (next_) {
+        if (state_.equipment.next) {
           change_encoder();
         }
         collect_models(round, answers, seconds);
@@ -120,10 +121,7 @@ class Feroma final : public Algorithm {
     }
   }
 
-  void forget(ClientId client) override {
-    state_.equipped.erase(client);
-    told_encoder_.erase(client);
-  }
+  void forget(ClientId client) override { state_.equipment.forget(client); }
 
   [[nodiscard]] std::unique_ptr<Predictor> predictor(TestPolicy policy, TestContext& context) const override {
     return serve_test_client(plan_, state_, guarded(), policy, context);
@@ -156,7 +154,7 @@ class Feroma final : public Algorithm {
       private_->save(out.out());
     }
     if (plan_.options.encoder_refresh > 0) {
-      out.put(next_ ? next_->encoder : nullptr);
+      out.put(state_.equipment.next ? state_.equipment.next->encoder : nullptr);
     }
   }
   void load(ModelReader& in) override {
@@ -166,7 +164,7 @@ class Feroma final : public Algorithm {
     }
     if (plan_.options.encoder_refresh > 0) {
       if (ParametersPtr encoder = in.get_model()) {
-        next_ = {std::move(encoder), state_.extractor.projector};
+        state_.equipment.next = {std::move(encoder), state_.equipment.extractor.projector};
       }
     }
   }
@@ -176,7 +174,7 @@ class Feroma final : public Algorithm {
   [[nodiscard]] bool warming(Round round) const { return !state_.warmup_end || round <= *state_.warmup_end; }
   [[nodiscard]] bool has_bounds(Round round) const {
     const bool asked = plan_.options.projection == Projection::pca_box || (private_ && private_->asks_for_norms());
-    return asked && state_.warmup_end && (round == *state_.warmup_end + 1 || next_);
+    return asked && state_.warmup_end && (round == *state_.warmup_end + 1 || state_.equipment.next);
   }
   [[nodiscard]] Step step(Round round, int phase) const {
     if (warming(round)) {
@@ -207,7 +205,6 @@ class Feroma final : public Algorithm {
 
   // ---- Server side ----
   [[nodiscard]] const PrivateProfiles* guarded() const { return private_ ? &*private_ : nullptr; }
-  [[nodiscard]] Message bounds_request(ClientId client) const;
   [[nodiscard]] Message profile_request(ClientId client) const;
   /// A client without budget keeps the profile that it had.
   void receive_private(Round round, ClientId client, const Message& answer);
@@ -227,28 +224,26 @@ class Feroma final : public Algorithm {
 
   FeromaState state_;
   std::optional<PrivateProfiles> private_;  ///< under a budget
-  /// In a round that changes the encoder; the one before still tells which models of the last round are near.
-  std::optional<Extractor> next_;
   // Only inside a round, between mapping and training.
   std::vector<Receiver> receivers_;
   std::vector<ClientId> unprofiled_;  ///< clients of which nothing is known
   std::map<ClientId, Start> assigned_;
-  std::set<ClientId> told_encoder_;  ///< they have it, but not the projector yet
   RoundTrace trace_;
 };
 
 void Feroma::end_warmup(Round round) {
   state_.warmup_end = round;
   if (plan_.options.encoder == "warmup") {
-    state_.extractor.encoder = state_.global;
+    state_.equipment.extractor.encoder = state_.global;
   }
   const int width = encoder_width(plan_.options, plan_.model);
   switch (plan_.options.projection) {
     case Projection::orthonormal:
-      state_.extractor.projector = orthonormal_projector(width, plan_.shape.conditional, rng_.derive("projector"));
+      state_.equipment.extractor.projector =
+          orthonormal_projector(width, plan_.shape.conditional, rng_.derive("projector"));
       return;
     case Projection::pca_cube:
-      state_.extractor.projector = pca_projector(
+      state_.equipment.extractor.projector = pca_projector(
           uniform_points(cube(width, kCubeMargin * state_.latent_max), kPcaPoints, rng_.derive("projector")),
           plan_.shape.conditional);
       return;
@@ -259,8 +254,8 @@ void Feroma::end_warmup(Round round) {
 std::map<ClientId, std::string> Feroma::far_numbers(Step at, const std::map<ClientId, Message>& answers) const {
   constexpr double kFarthest = 100;
   const char* what = at == Step::bounds ? "bounds" : at == Step::profile ? "profile" : "latent_max";
-  if (private_ || (at == Step::profile &&
-                   (plan_.options.scaling != Scaling::min_max || (!state_.scaler.blocks.empty() && !next_)))) {
+  if (private_ || (at == Step::profile && (plan_.options.scaling != Scaling::min_max ||
+                                           (!state_.scaler.blocks.empty() && !state_.equipment.next)))) {
     return {};  // bounded by themselves, or not merged by extremes
   }
   std::map<ClientId, double> sizes;
@@ -297,22 +292,8 @@ double accuracy_of(const Ints& hits) {
   return hits[1] == 0 ? 0.0 : 100.0 * static_cast<double>(hits[0]) / static_cast<double>(hits[1]);
 }
 
-Message Feroma::bounds_request(ClientId client) const {
-  if (private_) {
-    return state_.equipped.contains(client) ? Message{} : to_message(state_.extractor);
-  }
-  const ParametersPtr& encoder = (next_ ? *next_ : state_.extractor).encoder;
-  return encoder ? Message{{{"encoder", encoder}}} : Message{};
-}
-
 Message Feroma::profile_request(ClientId client) const {
-  Message request = state_.equipped.contains(client) ? Message{} : to_message(state_.extractor);
-  if (next_) {
-    request.values.merge(to_message(*next_, kNext).values);
-  }
-  if (told_encoder_.contains(client)) {
-    request.values.erase(next_ ? kNext + "encoder" : "encoder");
-  }
+  Message request = state_.equipment.missing_of(client);
   if (private_) {
     request.values.merge(private_->bounds_message().values);
   }
@@ -339,18 +320,18 @@ void Feroma::take_bounds(const std::map<ClientId, Message>& answers) {
   if (private_) {
     private_->take_norms(answers);
     for (const auto& [client, answer] : answers) {
-      state_.equipped.insert(client);
+      state_.equipment.holders.insert(client);
     }
     return;
   }
   std::vector<Bounds> bounds;
   for (const auto& [client, answer] : answers) {
     bounds.push_back({answer.floats("lower"), answer.floats("upper")});
-    told_encoder_.insert(client);
+    state_.equipment.early.insert(client);
   }
   // With nobody left to ask, any box gives a usable map.
   const Bounds box = bounds.empty() ? cube(encoder_width(plan_.options, plan_.model), 1.0) : merge(bounds);
-  (next_ ? *next_ : state_.extractor).projector =
+  state_.equipment.newest().projector =
       pca_projector(uniform_points(box, kPcaPoints, rng_.derive("projector")), plan_.shape.conditional);
 }
 
@@ -365,16 +346,15 @@ void Feroma::prepare_refresh(Round round) {
     counts.push_back(parent.num_examples);
   }
   const std::vector<float> shares = shares_of(believed_counts(plan_.options, std::move(counts)));
-  next_ = {share(std::move(fold_models(plan_.options.fold_rule(), models, shares, parallel_).front())),
-           state_.extractor.projector};
+  state_.equipment.next = {share(std::move(fold_models(plan_.options.fold_rule(), models, shares, parallel_).front())),
+                           state_.equipment.extractor.projector};
 }
 
 void Feroma::change_encoder() {
-  state_.extractor = *std::exchange(next_, std::nullopt);
-  state_.equipped.clear();
+  state_.equipment.change();
   std::vector<std::vector<float>> vectors;
   for (Receiver& receiver : receivers_) {
-    state_.equipped.insert(receiver.client);
+    state_.equipment.holders.insert(receiver.client);
     receiver.profile = *std::exchange(receiver.next, std::nullopt);
     vectors.push_back(encode(receiver.profile, plan_.shape));
   }
@@ -396,7 +376,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
       private_->learn(answers);
     }
     for (const auto& [client, answer] : answers) {
-      state_.equipped.insert(client);
+      state_.equipment.holders.insert(client);
       if (private_) {
         receive_private(round, client, answer);
         continue;
@@ -408,7 +388,7 @@ void Feroma::map_profiles(Round round, const std::map<ClientId, Message>& answer
       vectors.push_back(answer.floats("profile"));
       const std::int64_t samples = answer.integer("num_samples");
       receivers_.push_back({client, decode(vectors.back(), plan_.shape, samples)});
-      if (next_) {
+      if (state_.equipment.next) {
         receivers_.back().next = decode(answer.floats("next_profile"), plan_.shape, samples);
       }
     }

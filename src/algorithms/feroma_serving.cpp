@@ -129,8 +129,8 @@ std::optional<Profile> told_profile(const FeromaPlan& plan, const FeromaState& s
 Offer by_few_moments(const FeromaPlan& plan, const FeromaState& state, TestContext& context) {
   const auto profile = [&](const View& view, bool labelled, Subsampling subsampling, const Rng& rng) {
     const EncodedSamples samples =
-        encode_samples(plan.options, state.extractor.encoder, context.trainer, view, labelled);
-    return test_profile(plan, state.extractor, samples, subsampling, rng);
+        encode_samples(plan.options, state.equipment.extractor.encoder, context.trainer, view, labelled);
+    return test_profile(plan, state.equipment.extractor, samples, subsampling, rng);
   };
   Profile query = profile(context.data, false, test_subsampling(plan), context.rng);
   Profile classes = profile(*context.few_labels, true, Subsampling::off, context.rng.derive("few labels"));
@@ -175,7 +175,7 @@ Message visitor_question(const FeromaState& state, const PrivateProfiles* guarde
   if (state.parents.empty()) {
     return {};
   }
-  Message question = to_message(state.extractor);
+  Message question = to_message(state.equipment.extractor);
   if (guarded != nullptr) {
     question.values.merge(guarded->bounds_message().values);
   }

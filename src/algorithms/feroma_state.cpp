@@ -9,9 +9,9 @@ void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out)
   archive.put<std::int32_t>(state.warmup_end.value_or(-1));
   archive.put(state.warmup_accuracy);
   archive.put(state.latent_max);
-  out.put(state.extractor.encoder);
-  archive.put(state.extractor.projector.components);
-  archive.put(state.extractor.projector.centre);
+  out.put(state.equipment.extractor.encoder);
+  archive.put(state.equipment.extractor.projector.components);
+  archive.put(state.equipment.extractor.projector.centre);
   archive.put<std::uint64_t>(state.scaler.blocks.size());
   for (const auto& block : state.scaler.blocks) {
     archive.put<std::uint64_t>(block.begin);
@@ -19,7 +19,7 @@ void save(const FeromaState& state, const ProfileShape& shape, ModelWriter& out)
     archive.put(block.min);
     archive.put(block.factor);
   }
-  const std::vector<ClientId> equipped(state.equipped.begin(), state.equipped.end());
+  const std::vector<ClientId> equipped(state.equipment.holders.begin(), state.equipment.holders.end());
   archive.put(equipped);
   archive.put<std::uint64_t>(state.parents.size());
   for (const Parent& parent : state.parents) {
@@ -45,11 +45,11 @@ FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader&
   state.warmup_end = warmup_end < 0 ? std::nullopt : std::optional<Round>(warmup_end);
   state.warmup_accuracy = archive.get_vector<double>();
   state.latent_max = archive.get<double>();
-  state.extractor.encoder = in.get_model();
-  state.extractor.projector.components = archive.get_vector<float>();
-  state.extractor.projector.centre = archive.get_vector<float>();
-  state.extractor.projector.input = width;
-  state.extractor.projector.output = shape.conditional;
+  state.equipment.extractor.encoder = in.get_model();
+  state.equipment.extractor.projector.components = archive.get_vector<float>();
+  state.equipment.extractor.projector.centre = archive.get_vector<float>();
+  state.equipment.extractor.projector.input = width;
+  state.equipment.extractor.projector.output = shape.conditional;
   const auto blocks = archive.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < blocks; ++i) {
     BlockScaler::Block block;
@@ -60,7 +60,7 @@ FeromaState load_feroma_state(const ProfileShape& shape, int width, ModelReader&
     state.scaler.blocks.push_back(block);
   }
   const auto equipped = archive.get_vector<ClientId>();
-  state.equipped = {equipped.begin(), equipped.end()};
+  state.equipment.holders = {equipped.begin(), equipped.end()};
   const auto parents = archive.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < parents; ++i) {
     Parent parent;

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "algorithms/equipment.h"
 #include "algorithms/parents.h"
-#include "feroma/algorithms/extractor.h"
 #include "feroma/models/archive.h"
 #include "feroma/profile/scaler.h"
 
@@ -18,9 +17,8 @@ struct FeromaState {
   std::optional<Round> warmup_end;
   std::vector<double> warmup_accuracy;
   double latent_max = 0;
-  Extractor extractor;
+  Equipment equipment;
   BlockScaler scaler;
-  std::set<ClientId> equipped;  ///< clients that hold the extractor
   std::vector<Parent> parents;
   bool budget_spent = false;  ///< a client could not tell of its new data
 };

@@ -16,10 +16,10 @@ TEST(FeromaState, EveryFieldSurvivesACheckpoint) {
   state.warmup_end = 4;
   state.warmup_accuracy = {10, 20.5};
   state.latent_max = 3.5;
-  state.extractor.encoder = share(initialise(spec, Rng(2)));
-  state.extractor.projector = {4, 1, {1, 2, 3, 4}, {5, 6, 7, 8}};
+  state.equipment.extractor.encoder = share(initialise(spec, Rng(2)));
+  state.equipment.extractor.projector = {4, 1, {1, 2, 3, 4}, {5, 6, 7, 8}};
   state.scaler.blocks = {{0, 2, -1, 0.5}, {2, 2, 3, 4}};
-  state.equipped = {ClientId{1}, ClientId{5}};
+  state.equipment.holders = {ClientId{1}, ClientId{5}};
   const Profile profile{{{1, 2}, {3, 4}}, {{{5}, {6}}, {{7}, {8}}}, {0.25F, 0.75F}, 40};
   state.parents = {
       {ClientId{5}, share(initialise(spec, Rng(3))), profile, 30, 7, 55.5, share(initialise(spec, Rng(5)))}};
@@ -40,13 +40,13 @@ TEST(FeromaState, EveryFieldSurvivesACheckpoint) {
   EXPECT_EQ(loaded.warmup_end, 4);
   EXPECT_EQ(loaded.warmup_accuracy, state.warmup_accuracy);
   EXPECT_EQ(loaded.latent_max, 3.5);
-  EXPECT_TRUE(same(loaded.extractor.encoder, state.extractor.encoder));
-  EXPECT_EQ(loaded.extractor.projector.components, state.extractor.projector.components);
-  EXPECT_EQ(loaded.extractor.projector.centre, state.extractor.projector.centre);
-  EXPECT_EQ(loaded.extractor.projector.input, 4);
-  EXPECT_EQ(loaded.extractor.projector.output, 1);
+  EXPECT_TRUE(same(loaded.equipment.extractor.encoder, state.equipment.extractor.encoder));
+  EXPECT_EQ(loaded.equipment.extractor.projector.components, state.equipment.extractor.projector.components);
+  EXPECT_EQ(loaded.equipment.extractor.projector.centre, state.equipment.extractor.projector.centre);
+  EXPECT_EQ(loaded.equipment.extractor.projector.input, 4);
+  EXPECT_EQ(loaded.equipment.extractor.projector.output, 1);
   EXPECT_EQ(scale(loaded.scaler, std::vector<float>{1, 2, 3, 4}), (std::vector<double>{1, 1.5, 0, 4}));
-  EXPECT_EQ(loaded.equipped, state.equipped);
+  EXPECT_EQ(loaded.equipment.holders, state.equipment.holders);
   ASSERT_EQ(loaded.parents.size(), 1U);
   EXPECT_EQ(loaded.parents[0].client, ClientId{5});
   EXPECT_TRUE(same(loaded.parents[0].model, state.parents[0].model));
