@@ -76,6 +76,24 @@ std::vector<std::int64_t> clients_per_round(const Experiment& experiment) {
   return active;
 }
 
+/// What a client trains on in a round, in the mean over clients: they may have unequal amounts.
+struct MeanShare {
+  double samples = 0;
+  double batches = 0;
+};
+constexpr int kMostCounted = 200;
+
+MeanShare mean_share(const Federation& federation, int clients, int batch_size) {
+  const int counted = std::min(clients, kMostCounted);
+  MeanShare mean;
+  for (int client = 0; client < counted; ++client) {
+    const auto samples = static_cast<double>(federation.shard(static_cast<ClientId>(client), 1).train.size());
+    mean.samples += samples / counted;
+    mean.batches += std::ceil(samples / batch_size) / counted;
+  }
+  return mean;
+}
+
 }  // namespace
 
 RunEstimate estimate_run(const Experiment& given, int threads, SharedDatasets* datasets, StepTimes* known) {
@@ -94,16 +112,18 @@ RunEstimate estimate_run(const Experiment& given, int threads, SharedDatasets* d
   estimate.rounds = scenario.rounds;
   estimate.distributions = federation.schedule().bank.size();
   estimate.realised_changes = federation.schedule().realised_changes();
-  estimate.samples_per_client_round = static_cast<std::int64_t>(shard.train.size());
-  const auto batches = static_cast<std::int64_t>(
-      std::ceil(static_cast<double>(shard.train.size()) / experiment.training.fit.batch_size));
+  const MeanShare mean = mean_share(federation, scenario.clients, experiment.training.fit.batch_size);
+  estimate.samples_per_client_round = std::llround(mean.samples);
   const std::vector<std::int64_t> active = clients_per_round(experiment);
-  const std::int64_t client_steps = batches * experiment.training.fit.local_epochs;
-  estimate.steps = client_steps * std::accumulate(active.begin(), active.end(), std::int64_t{0});
+  const double client_steps = mean.batches * experiment.training.fit.local_epochs;
+  const auto steps_of = [client_steps](std::int64_t rounds) {
+    return std::llround(client_steps * static_cast<double>(rounds));
+  };
+  estimate.steps = steps_of(std::accumulate(active.begin(), active.end(), std::int64_t{0}));
   std::int64_t all_steps = 0;
   for (const AlgorithmCheck& check : checks) {
     estimate.extra_rounds += check.extra_rounds;
-    all_steps += check.not_applicable ? 0 : estimate.steps + check.extra_rounds * client_steps * active.back();
+    all_steps += check.not_applicable ? 0 : estimate.steps + steps_of(check.extra_rounds * active.back());
   }
   estimate.parameters = static_cast<std::int64_t>(make_layout(model)->size);
   const auto model_bytes = estimate.parameters * static_cast<std::int64_t>(sizeof(float));
