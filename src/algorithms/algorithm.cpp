@@ -36,6 +36,8 @@ Community Algorithm::community(TestPolicy) const { return {}; }
 
 Passes Algorithm::passes_to_serve(int clients, bool) const { return {clients, 0}; }
 
+std::vector<double> Algorithm::strangeness(Trainer&, const View&) const { return {}; }
+
 std::optional<ClusterView> Algorithm::clusters() const { return std::nullopt; }
 
 std::unique_ptr<Predictor> Algorithm::personal(const Message&) const { return nullptr; }

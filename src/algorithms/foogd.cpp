@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "algorithms/amplitude_mix.h"
 #include "algorithms/batch_rows.h"
+#include "algorithms/dense.h"
 #include "algorithms/momentum_sgd.h"
 #include "algorithms/score_learning.h"
 #include "algorithms/stein.h"
@@ -101,6 +103,16 @@ class Foogd final : public Algorithm {
     return serves ? make_single_model_predictor(global_) : nullptr;
   }
   [[nodiscard]] Passes passes_to_serve(int, bool) const override { return {1, 0}; }
+  /// The length of the score at each sample's latent: where the density is high it is near 0.
+  [[nodiscard]] std::vector<double> strangeness(Trainer& trainer, const View& view) const override {
+    std::vector<double> lengths;
+    trainer.latents(*global_, view, kFoogdLatent, [&](std::span<const float> rows, int, const Batch&) {
+      for (const double squared : squared_norms(network_.forward(score_, rows).out, network_.size())) {
+        lengths.push_back(std::isnan(squared) ? std::numeric_limits<double>::infinity() : std::sqrt(squared));
+      }
+    });
+    return lengths;
+  }
   [[nodiscard]] std::vector<ServedModel> served() const override { return {{std::nullopt, 0, global_, {}, 0}}; }
 
   void save(ModelWriter& out) const override {
@@ -174,8 +186,8 @@ class Foogd final : public Algorithm {
     const double kernel = std::max(stein_width(a, b, width), options_.smallest_kernel);
     const ScoreNetwork::Pass pass = network_.forward(score, rows);
     const std::span<const float> scores = pass.out;
-    const Stein stein = stein_discrepancy({a, scores.first(first), b, scores.subspan(copy), width}, kernel,
-                                          options_.kernel_gradients == KernelGradients::constant);
+    const Stein stein =
+        stein_discrepancy({a, scores.first(first), b, scores.subspan(copy), width}, kernel, options_.kernel_gradients);
     std::vector<float> score_slope(rows.size());
     const auto weight = static_cast<float>(options_.stein_weight);
     for (std::size_t i = 0; i < first; ++i) {

@@ -67,7 +67,7 @@ struct SteinSide {
   std::span<const float> other_scores;
   std::span<const float> kernels;  ///< rows x others, over the number of pairs
   std::span<const float> slopes;
-  bool constant_derivatives = false;
+  bool follows_first = true;  ///< whether the kernel's first derivatives are followed
 };
 
 /// With r the squared distance and g = 1 / h^2, a pair has k q, q = s.t + 2g (s - t).(a - b) + 2dg - 4g^2 r.
@@ -78,7 +78,7 @@ void side_gradients(const SteinSide& side, double g, std::size_t width, std::vec
   const std::vector<float> row_pull = pulled(side.kernels, side.rows, side.other_rows, width);
   scores = multiply(side.kernels, side.other_scores, side.other_scores.size() / width);
   const auto twice = static_cast<float>(2 * g);
-  const float followed = side.constant_derivatives ? 0.0F : twice;
+  const float followed = side.follows_first ? twice : 0.0F;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = 2 * rows[i] + followed * score_pull[i];
     scores[i] += twice * row_pull[i];
@@ -95,7 +95,7 @@ double stein_width(std::span<const float> a, std::span<const float> b, std::size
   return 2 * std::sqrt(1 / (2 * portable_log(count + 1))) * std::sqrt(*middle / 2);
 }
 
-Stein stein_discrepancy(const ScoredSamples& samples, double kernel_width, bool constant_derivatives) {
+Stein stein_discrepancy(const ScoredSamples& samples, double kernel_width, KernelGradients gradients) {
   const std::size_t width = samples.width;
   const std::vector<double> distances = squared_distances(samples.a, samples.b, width);
   const std::vector<float> turned_b = transpose(samples.b, width);
@@ -114,19 +114,23 @@ Stein stein_discrepancy(const ScoredSamples& samples, double kernel_width, bool 
     const double cross =
         sa[i / tb.size()] - static_cast<double>(sb[i]) - static_cast<double>(at[i]) + tb[i % tb.size()];
     const double kernel = portable_exp(-distances[i] * g) / pairs;
-    const double q =
-        static_cast<double>(st[i]) + 2 * g * cross + 2 * static_cast<double>(width) * g - 4 * g * g * distances[i];
+    const double trace = 2 * static_cast<double>(width) * g - 4 * g * g * distances[i];
+    const auto product = static_cast<double>(st[i]);
+    const double q = product + 2 * g * cross + trace;
     result.value += kernel * q;
     kernels[i] = static_cast<float>(kernel);
-    slopes[i] = static_cast<float>(-kernel * g * (constant_derivatives ? static_cast<double>(st[i]) : q + 4 * g));
+    const double followed = gradients == KernelGradients::follow  ? q + 4 * g
+                            : gradients == KernelGradients::trace ? product + trace + 4 * g
+                                                                  : product;
+    slopes[i] = static_cast<float>(-kernel * g * followed);
   }
-  side_gradients({samples.a, samples.scores_a, samples.b, samples.scores_b, kernels, slopes, constant_derivatives}, g,
-                 width, result.a, result.scores_a);
+  const bool first = gradients == KernelGradients::follow;
+  side_gradients({samples.a, samples.scores_a, samples.b, samples.scores_b, kernels, slopes, first}, g, width, result.a,
+                 result.scores_a);
   const std::vector<float> turned_kernels = transpose(kernels, tb.size());
   const std::vector<float> turned_slopes = transpose(slopes, tb.size());
-  side_gradients(
-      {samples.b, samples.scores_b, samples.a, samples.scores_a, turned_kernels, turned_slopes, constant_derivatives},
-      g, width, result.b, result.scores_b);
+  side_gradients({samples.b, samples.scores_b, samples.a, samples.scores_a, turned_kernels, turned_slopes, first}, g,
+                 width, result.b, result.scores_b);
   return result;
 }
 

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "feroma/algorithms/foogd.h"
+
 namespace feroma {
 
 /// Two samples of the same width, row by row, and the scores of a model at each of their rows.
@@ -31,10 +33,10 @@ struct Stein {
  * The kernel Stein discrepancy (Liu et al., 2016) between the scores' density and the samples, with the kernel
  * exp(-r / h^2): the mean over all pairs of a row of `a` and one of `b`, so near 0 where both follow the density.
  * The kernel width counts as a constant, and where asked for so do the kernel's derivatives within the discrepancy: of
- * what depends on rows alone, only the kernel in scores . scores * kernel is then followed.
+ * what depends on rows alone, only the kernel in scores . scores * kernel is then followed, or that and the trace.
  */
 [[nodiscard]] Stein stein_discrepancy(const ScoredSamples& samples, double kernel_width,
-                                      bool constant_derivatives = false);
+                                      KernelGradients gradients = KernelGradients::follow);
 
 /// A discrepancy and its gradient over the second sample.
 struct Discrepancy {

@@ -19,9 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Records of earlier versions do not have these.
-constexpr std::array<std::string_view, 8> kAddedLater{"not_applicable",       "dp_guarantee",  "test_forward_passes",
+constexpr std::array<std::string_view, 9> kAddedLater{"not_applicable",       "dp_guarantee",  "test_forward_passes",
                                                       "test_backward_passes", "test_bytes_up", "test_bytes_down",
-                                                      "test_accuracy",        "failed"};
+                                                      "test_accuracy",        "failed",        "detection_auroc"};
 
 /// One list of fields serves writing and reading, so the two cannot differ.
 template <class Record, class Visit>
@@ -138,7 +138,9 @@ class RangeCheck {
   explicit RangeCheck(const std::string& where) : where_(where) {}
 
   void operator()(std::string_view key, double value) const {
-    const double most = key.starts_with("accuracy") ? 100 : key == "match_rate" ? 1 : kNoLimit;
+    const double most = key.starts_with("accuracy")                       ? 100
+                        : key == "match_rate" || key == "detection_auroc" ? 1
+                                                                          : kNoLimit;
     constexpr double kRounding = 1e-9;
     require(std::isnan(value) || (value >= 0 && value <= most + kRounding), ErrorCode::invalid_data,
             "{}: {} must be {}, got {}", where_, key, most == kNoLimit ? ">= 0" : fmt::format("in 0..{}", most), value);

@@ -43,6 +43,7 @@ void visit_result(Record& record, Visit&& visit) {
   visit("not_applicable", record.not_applicable);
   visit("dp_guarantee", record.dp_guarantee);
   visit("failed", record.failed);
+  visit("detection_auroc", record.detection_auroc);
 }
 
 }  // namespace feroma::detail

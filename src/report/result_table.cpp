@@ -25,6 +25,7 @@ struct ColumnRule {
   std::function<Value(const ResultRecord&)> get;
   bool in_comparisons_only = false;
   bool explained = false;  ///< its help is printed below the table
+  bool rare = false;       ///< left out where no algorithm has it
 };
 
 /// Where one model serves everybody it does not matter who is known.
@@ -70,6 +71,10 @@ const std::vector<ColumnRule>& rules() {
        Better::higher, "{:.0f} %",
        [](const ResultRecord& r) -> Value { return r.match_rate ? Value(100.0 * *r.match_rate) : Value(); }, false,
        true},
+      {"detection",
+       "area under the curve of telling test samples of distributions that nobody trained on from the others, without "
+       "labels; 0.5 is a guess",
+       Better::higher, "{:.3f}", [](const ResultRecord& r) { return r.detection_auroc; }, false, true, true},
       {"expectation", "Accuracy with all clusters' predictions, weighted by the clients in them.", Better::higher,
        "{:.2f}", [](const ResultRecord& r) { return r.accuracy_expectation; }, true},
       {"personal", "Accuracy with the mean prediction of all clients' personal models.", Better::higher, "{:.2f}",
@@ -138,6 +143,10 @@ std::vector<ResultColumn> result_columns(std::span<const ResultRecord> results) 
       const char* const none = result.not_applicable ? "N/A" : result.failed ? "failed" : "-";
       column.texts.push_back(value ? fmt::format(fmt::runtime(rule.format), *value) : none);
       column.values.push_back(value);
+    }
+    const auto is_there = [](const Value& value) { return value.has_value(); };
+    if (rule.rare && std::none_of(column.values.begin(), column.values.end(), is_there)) {
+      continue;
     }
     if (comparison) {
       for (std::size_t i = 0; i < results.size(); ++i) {

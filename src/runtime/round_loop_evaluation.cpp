@@ -1,11 +1,15 @@
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <set>
 
 #include "feroma/core/log.h"
+#include "feroma/metrics/auc.h"
 #include "feroma/privacy/notice.h"
 #include "feroma/runtime/round_loop.h"
 
@@ -154,6 +158,43 @@ std::optional<double> RoundLoop::score_best_round() {
   return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
 }
 
+std::vector<bool> RoundLoop::strangers() const {
+  std::set<int> trained;
+  for (Round round = 1; round <= round_; ++round) {
+    for (const ClientId client : participants(round)) {
+      trained.insert(distribution_of(client, round));
+    }
+  }
+  std::vector<bool> strange;
+  const std::vector<int>& ids = setup_.federation.schedule().test_ids;
+  for (std::size_t i = 0; i < setup_.federation.test_clients(); ++i) {
+    strange.push_back(!trained.contains(ids[i]));
+  }
+  return strange;
+}
+
+std::optional<double> RoundLoop::detection_auroc() {
+  const std::vector<bool> strange = strangers();
+  if (round_ == 0 || std::adjacent_find(strange.begin(), strange.end(), std::not_equal_to<>()) == strange.end()) {
+    return std::nullopt;
+  }
+  std::vector<std::vector<double>> found(strange.size());
+  setup_.workers.run(
+      strange.size(),
+      [&](std::size_t i, Trainer& trainer) {
+        const TestShard shard = setup_.federation.test(static_cast<ClientId>(i), /*labels_per_class=*/0);
+        found[i] = algorithm_->strangeness(trainer, shard.data);
+      },
+      setup_.stop);
+  std::vector<double> strangers;
+  std::vector<double> others;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::vector<double>& kind = strange[i] ? strangers : others;
+    kind.insert(kind.end(), found[i].begin(), found[i].end());
+  }
+  return area_under_curve(strangers, others);
+}
+
 ResultRecord RoundLoop::evaluate() {
   const auto start = std::chrono::steady_clock::now();
   const ScenarioOptions& scenario = setup_.federation.options();
@@ -200,6 +241,7 @@ ResultRecord RoundLoop::evaluate() {
   if (matchable > 0) {
     result.match_rate = matched / matchable;
   }
+  result.detection_auroc = detection_auroc();
   if (totals_.newcomers > 0) {
     result.accuracy_newcomers = totals_.newcomer_accuracy / static_cast<double>(totals_.newcomers);
   }

@@ -103,7 +103,7 @@ const std::vector<PublicSwitch> kPublicSwitches{
     {{"fedproto"}, "source", "last_epoch"},
     {{"fedgps"}, "match_classes", false},
     {{"foogd"}, "score_target", "scaled"},
-    {{"foogd"}, "kernel_gradients", "constant"},
+    {{"foogd"}, "kernel_gradients", "trace"},
     {{"cola"}, "statistics", "previous"},
 };
 

@@ -80,13 +80,15 @@ TEST(Stein, ValueAndGradientsAreThoseOfTheDefinition) {
                       [&](const std::vector<double>& x) { return exact_discrepancy(ea, es, eb, x, 1.7); });
 }
 
-// What is left of a row's gradient is that of the mean of scores . scores * kernel; scores have theirs in full.
+// What is left of a row's gradient is that of the mean of scores . scores * kernel, or of that and the trace of the
+// kernel's second derivatives; scores have theirs in full.
 TEST(Stein, DerivativesOfTheKernelMayCountAsConstants) {
   const std::vector<float> a = normal_rows(5 * 3, 3);
   const std::vector<float> b = normal_rows(4 * 3, 4);
   const std::vector<float> s = normal_rows(5 * 3, 5);
   const std::vector<float> t = normal_rows(4 * 3, 6);
-  const auto first_term = [&](const std::vector<double>& x, const std::vector<double>& y) {
+  const auto left = [&](const std::vector<double>& x, const std::vector<double>& y, double traces) {
+    constexpr double kInverse = 1 / (1.7 * 1.7);
     double sum = 0;
     for (std::size_t i = 0; i < x.size(); i += 3) {
       for (std::size_t j = 0; j < y.size(); j += 3) {
@@ -97,19 +99,23 @@ TEST(Stein, DerivativesOfTheKernelMayCountAsConstants) {
           squared += away * away;
           product += static_cast<double>(s[i + c]) * static_cast<double>(t[j + c]);
         }
-        sum += product * std::exp(-squared / (1.7 * 1.7));
+        const double trace = 2 * 3 * kInverse - 4 * kInverse * kInverse * squared;
+        sum += (product + traces * trace) * std::exp(-squared * kInverse);
       }
     }
     return sum / 20;
   };
   const Stein all = stein_discrepancy({a, s, b, t, 3}, 1.7);
-  const Stein constant = stein_discrepancy({a, s, b, t, 3}, 1.7, /*constant_derivatives=*/true);
-  EXPECT_EQ(constant.value, all.value);
-  EXPECT_EQ(constant.scores_a, all.scores_a);
-  EXPECT_EQ(constant.scores_b, all.scores_b);
-  EXPECT_NE(constant.a, all.a);
-  expect_exact_slopes(a, constant.a, [&](const std::vector<double>& x) { return first_term(x, doubles(b)); });
-  expect_exact_slopes(b, constant.b, [&](const std::vector<double>& y) { return first_term(doubles(a), y); });
+  for (const KernelGradients gradients : {KernelGradients::constant, KernelGradients::trace}) {
+    const Stein some = stein_discrepancy({a, s, b, t, 3}, 1.7, gradients);
+    const double traces = gradients == KernelGradients::trace ? 1 : 0;
+    EXPECT_EQ(some.value, all.value);
+    EXPECT_EQ(some.scores_a, all.scores_a);
+    EXPECT_EQ(some.scores_b, all.scores_b);
+    EXPECT_NE(some.a, all.a);
+    expect_exact_slopes(a, some.a, [&](const std::vector<double>& x) { return left(x, doubles(b), traces); });
+    expect_exact_slopes(b, some.b, [&](const std::vector<double>& y) { return left(doubles(a), y, traces); });
+  }
 }
 
 TEST(MeanDiscrepancy, ScaleIsTheMeanDistanceOfDifferentRows) {

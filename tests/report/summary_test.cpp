@@ -71,7 +71,8 @@ TEST(Summary, HasExactlyTheContractsKeysInOrder) {
                                             "test_bytes_down",
                                             "not_applicable",
                                             "dp_guarantee",
-                                            "failed"}));
+                                            "failed",
+                                            "detection_auroc"}));
   EXPECT_EQ(json["results"][0]["seconds"].dump(),
             R"({"data":0.5,"train":18.0,"profile":0.25,"map":0.125,"aggregate":0.5,"evaluate":2.0,"save":0.125})");
   EXPECT_EQ(json["scenario"].dump(), R"({"clients":20,"dataset":"fmnist","force_change":false,"participation":1.0})");
@@ -138,6 +139,8 @@ TEST(Summary, DamageIsNamed) {
   EXPECT_EQ(refusal(text, "\"accuracy\": 84.0", "\"accuracy\": 5000.0"),
             "summary.json: result 0: accuracy must be in 0..100, got 5000");
   EXPECT_TRUE(holds(refusal(text, "\"match_rate\": ", "\"match_rate\": -"), "match_rate must be in 0..1, got -"));
+  EXPECT_TRUE(holds(refusal(text, "\"detection_auroc\": null", "\"detection_auroc\": 1.5"),
+                    "detection_auroc must be in 0..1, got 1.5"));
   EXPECT_TRUE(holds(refusal(text, "\"seconds_total\": ", "\"seconds_total\": -"), "seconds_total must be >= 0, got -"));
   EXPECT_TRUE(holds(refusal(text, "\"train\": ", "\"train\": -"), "seconds.train must be >= 0, got -"));
   EXPECT_TRUE(

@@ -22,9 +22,11 @@ class RoundLoopTest : public testing::Test {
   RoundLoop loop(const Script& script, double participation = 1, std::string label = "scripted") {
     return RoundLoop(scripted_setup(script, participation, std::move(label)));
   }
-  RoundLoop::Setup scripted_setup(const Script& script, double participation = 1, std::string label = "scripted") {
+  RoundLoop::Setup scripted_setup(const Script& script, double participation = 1, std::string label = "scripted",
+                                  double unseen_rate = 0) {
     ScenarioOptions scenario = test::toy_scenario();
     scenario.participation = participation;
+    scenario.unseen_rate = unseen_rate;
     runs.push_back(std::make_unique<ToyRun>(scenario));
     run = runs.back().get();
     run->plans.push_back(std::make_unique<AlgorithmPlan>());
@@ -370,6 +372,38 @@ TEST_F(RoundLoopTest, MatchRateComparesTheLastTrainingIdsWithTheTestIds) {
     matched += id(k, 5) == schedule.test_ids[k] ? 1 : 0;
   }
   EXPECT_DOUBLE_EQ(*all.evaluate().match_rate, matched / 6);
+}
+
+TEST_F(RoundLoopTest, DetectionIsScoredOverTheSamplesOfKnownAndUnseenTestClients) {
+  const auto auroc = [&](double unseen_rate, const std::function<double(bool strange, std::size_t sample)>& measure) {
+    Script script;
+    if (measure) {
+      script.strangeness = [this, measure](const View& view) {
+        std::size_t client = 0;
+        while (run->federation.test(static_cast<ClientId>(client), 0).data.items != view.items) {
+          ++client;
+        }
+        const Schedule& schedule = run->federation.schedule();
+        std::vector<double> found(view.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          found[i] = measure(schedule.test_ids[client] > schedule.bank.trained(), i);
+        }
+        return found;
+      };
+    }
+    RoundLoop loop(scripted_setup(script, 1, "scripted", unseen_rate));
+    test::play_all(loop);
+    return loop.evaluate().detection_auroc;
+  };
+  const auto tells = [](bool strange, std::size_t) { return strange ? 2.0 : 1.0; };
+  EXPECT_EQ(auroc(0.5, tells), 1.0);
+  EXPECT_EQ(auroc(0.5, [](bool strange, std::size_t) { return strange ? 1.0 : 2.0; }), 0.0);
+  EXPECT_EQ(auroc(0.5, [](bool, std::size_t) { return 1.0; }), 0.5) << "ties count half";
+  EXPECT_NEAR(*auroc(0.5, [](bool, std::size_t i) { return std::fmod(static_cast<double>(i) * 0.618, 1.0); }), 0.5,
+              0.05);
+  EXPECT_EQ(auroc(0.0, tells), std::nullopt) << "nobody is strange";
+  EXPECT_EQ(auroc(1.0, tells), std::nullopt) << "nobody is known";
+  EXPECT_EQ(auroc(0.5, nullptr), std::nullopt) << "the method has no measure";
 }
 
 TEST_F(RoundLoopTest, AMeanOverSomeOfTheClientsIsNotReported) {

@@ -38,7 +38,8 @@ struct Script {
   bool fails_client_zero = false;
   bool serves = true;
   std::function<RoundTrace(Round)> trace;
-  std::vector<std::vector<std::uint32_t>>* asked = nullptr;  ///< clients whose answers arrived, per uplink
+  std::function<std::vector<double>(const View&)> strangeness;  ///< empty: it has none
+  std::vector<std::vector<std::uint32_t>>* asked = nullptr;     ///< clients whose answers arrived, per uplink
 };
 
 /// An algorithm that does what the script says; its state is the last finished round.
@@ -81,6 +82,9 @@ class Scripted final : public Algorithm {
       return std::make_unique<Oracle>(0.0F, context.id);
     }
     return std::make_unique<Oracle>(script_.quality[static_cast<std::size_t>(round_)], context.id);
+  }
+  [[nodiscard]] std::vector<double> strangeness(Trainer&, const View& view) const override {
+    return script_.strangeness ? script_.strangeness(view) : std::vector<double>();
   }
   [[nodiscard]] const RoundTrace* trace() const override { return script_.trace ? &trace_ : nullptr; }
   [[nodiscard]] std::vector<ServedModel> served() const override { return {}; }

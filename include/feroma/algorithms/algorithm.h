@@ -193,6 +193,9 @@ class Algorithm {
   /// where so many clients train; a stranger has data like nobody's of them. What tests cost a run is told from it
   /// before the first round; by default every training client has a model that is asked.
   [[nodiscard]] virtual Passes passes_to_serve(int clients, bool stranger) const;
+  /// How unlike what clients trained on each sample of a view looks to the method, the stranger the larger; labels are
+  /// not read. Empty for methods without such a measure.
+  [[nodiscard]] virtual std::vector<double> strangeness(Trainer& trainer, const View& view) const;
   /// Absent for methods that do not cluster.
   [[nodiscard]] virtual std::optional<ClusterView> clusters() const;
   /// The personal model of a training client, from what it remembers; null where there is none.

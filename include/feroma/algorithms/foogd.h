@@ -25,10 +25,12 @@ constexpr auto enum_names(ScoreTarget) {
 enum class KernelGradients {
   follow,    ///< all of it
   constant,  ///< the kernel itself; its derivatives within the discrepancy count as constants
+  trace,     ///< that and the trace of its second derivatives; the first ones count as constants
 };
 constexpr auto enum_names(KernelGradients) {
   using enum KernelGradients;
-  return std::array<std::pair<KernelGradients, std::string_view>, 2>{{{follow, "follow"}, {constant, "constant"}}};
+  return std::array<std::pair<KernelGradients, std::string_view>, 3>{
+      {{follow, "follow"}, {constant, "constant"}, {trace, "trace"}}};
 }
 
 /**
@@ -48,7 +50,7 @@ struct FoogdOptions {
   double smallest_noise = 0.01;
   double largest_noise = 1;
   double smallest_kernel = 1;
-  KernelGradients kernel_gradients = KernelGradients::follow;
+  KernelGradients kernel_gradients = KernelGradients::constant;
   int samples = 16;
   int sampler_steps = 10;
   double sampler_rate = 0.01;
@@ -57,10 +59,13 @@ struct FoogdOptions {
   static void fields(Self& self, Visit&& visit) {
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
-    visit("stein_weight", self.stein_weight, at_least(0),
-          "weight of the Stein discrepancy between latents and their learned density; lambda1 of the paper");
+    visit(
+        "stein_weight", self.stein_weight, at_least(0),
+        "weight of the Stein discrepancy between latents and their learned density; lambda1 of the paper, 0 where the "
+        "public code is run as it is");
     visit("sample_weight", self.sample_weight, at_least(0),
-          "weight of the distance between latents and samples of the score network; lambda2 of the paper");
+          "weight of the distance between latents and samples of the score network; lambda2 of the paper, 0 in the "
+          "public code");
     visit("augment", self.augment, anything(),
           "each picture's copy with Fourier amplitudes of another one, or no copy: half the work, and all data");
     visit("amplitude_share", self.amplitude_share, between(0, 1), "largest share of the other picture's amplitudes");
@@ -73,8 +78,10 @@ struct FoogdOptions {
     visit("largest_noise", self.largest_noise, above(0), "of the most; as many levels between them as classes");
     visit("smallest_kernel", self.smallest_kernel, above(0),
           "least width of the Stein kernel: among the equal latents of a fresh model the discrepancy would blow up");
-    visit("kernel_gradients", self.kernel_gradients, anything(),
-          "the Stein kernel's derivatives within the discrepancy: follow them, or take them as constant (public code)");
+    visit(
+        "kernel_gradients", self.kernel_gradients, anything(),
+        "the Stein kernel's derivatives within the discrepancy: take them as constant, all but the trace of the second "
+        "ones as in the public code, or follow them");
     visit("samples", self.samples, at_least(2),
           "samples of the score network per batch; the public code draws a whole batch, which takes most of the time");
     visit("sampler_steps", self.sampler_steps, at_least(1), "Langevin steps of a sample");

@@ -74,6 +74,8 @@ struct ResultRecord {
   std::optional<double> accuracy_newcomers;  ///< clients that arrived later, on the first model they were given
   std::string metric = "accuracy";
   std::optional<double> match_rate;
+  /// How well the method tells samples of distributions that nobody trained on from others; 0.5 is a guess.
+  std::optional<double> detection_auroc = {};
   double seconds_total = 0;
   std::map<std::string, double> seconds;
   double samples_per_second = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "feroma/algorithms/registry.h"
 #include "feroma/drift/membership.h"
@@ -71,6 +72,11 @@ class RoundLoop {
   /// Tests the models after the round that was just played, if it is the turn of one.
   void test_round(RoundRecord& record);
   [[nodiscard]] std::optional<double> score_best_round();
+  /// Which test clients have a distribution that nobody has trained on.
+  [[nodiscard]] std::vector<bool> strangers() const;
+  /// How well the method's own measure tells their samples from the other test clients'; absent where it has none, or
+  /// where there are not both kinds.
+  [[nodiscard]] std::optional<double> detection_auroc();
   /// Labelled samples per class by which a test client may choose.
   [[nodiscard]] int few_labels() const { return setup_.federation.options().few_labels; }
   /// How each test client tells of its data; null without a budget.
