@@ -146,13 +146,15 @@ std::vector<AlgorithmEntry>& algorithm_table() {
        "Tan et al., 2022",
        {},
        plan_of<FedProtoOptions>(make_fedproto),
-       "the mean prediction of all clients' models; the authors have models for their own clients alone"},
+       "the mean prediction of all clients' models, each by the nearest prototype or by its own last layer "
+       "(`predict`); the authors have models for their own clients alone"},
       {"atp",
        "test-time adaptation",
        "Bao et al., 2023",
        {},
        plan_of<AtpOptions>(make_atp),
-       "the shared model, adapted to the client's unlabelled batches at learned rates (the authors' rule)"},
+       "the shared model, adapted to the client's unlabelled batches at rates learned in 20 rounds (the authors' rule, "
+       "who learn them in 200 to 400)"},
       {"cola",
        "test-time adaptation",
        "Chen et al., 2024",

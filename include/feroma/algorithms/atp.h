@@ -26,7 +26,8 @@ struct AtpOptions {
     visit("start", self.start, anything(), "whose model a test client starts from; fedavg is the published method");
     visit("momentum_reset", self.momentum_reset, anything(),
           "when the momentum buffer restarts; inherit takes [training]'s");
-    visit("rate_rounds", self.rate_rounds, at_least(0), "rounds after the scheduled ones in which rates are learned");
+    visit("rate_rounds", self.rate_rounds, at_least(0),
+          "rounds after the scheduled ones in which rates are learned; the authors take 200 to 400");
     visit("rate_learning_rate", self.rate_learning_rate, at_least(0), "step size of the rates; 0 gives FedAvg");
     visit("batch_size", self.batch_size, at_least(1), "samples that are adapted to together, in learning and testing");
     visit("mode", self.mode, anything(),

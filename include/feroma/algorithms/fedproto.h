@@ -51,7 +51,8 @@ struct FedProtoOptions {
     visit("latent", self.latent, anything(), "which activation prototypes are means of");
     visit("weights", self.weights, anything(),
           "a class's prototype is the clients' mean weighted by their samples of it, or uniform as in the public code");
-    visit("predict", self.predict, anything(), "by the nearest prototype, or by each model's own head");
+    visit("predict", self.predict, anything(),
+          "by the nearest prototype, as in the paper, or by each model's own last layer (head)");
     visit("source", self.source, anything(),
           "a client's prototypes are means of its trained model's latents, or of those seen during the last epoch "
           "(public code)");
