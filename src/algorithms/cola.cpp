@@ -140,10 +140,11 @@ class Cola final : public OnTop {
          "nobody to adapt with, and the model that they start from is {}'s",
          name_of(options_.start));
   }
-  /// A batch goes through the model, once more for the slope of its entropy, and for its statistics.
+  /// A batch goes through the model, once more for the slope of its entropy, and again where it is predicted later.
   [[nodiscard]] Passes passes_to_serve(int clients, bool stranger) const override {
     Passes passes = OnTop::passes_to_serve(clients, stranger);
-    passes += {2, 1};
+    const bool later = options_.role == ColaRole::follower || options_.predict_when == ColaPrediction::after;
+    passes += {later ? 2 : 1, 1};
     return passes;
   }
 
@@ -174,6 +175,9 @@ std::vector<std::unique_ptr<Predictor>> adapt_together(const ModelSpec& model, s
 }
 
 void ColaOptions::check(const ColaOptions& preset, Problems& problems, const std::string& where) const {
+  if (role == ColaRole::follower && predict_when != preset.predict_when) {
+    problems.add("{}.predict_when would be ignored with role = \"follower\"", where);
+  }
   if (role == ColaRole::principal) {
     if (statistics != preset.statistics) {
       problems.add("{}.statistics would be ignored with role = \"principal\"", where);

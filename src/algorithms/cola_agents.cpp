@@ -272,7 +272,9 @@ std::vector<float> PrincipalAgent::step(Trainer& trainer, Stem& stem, const View
     trainer.gradient(model, inputs, objective, gradient);
     mixture_.step(channels_.slope(*start_, gradient), options_);
   }
-  return probabilities;
+  return teaches && options_.predict_when == ColaPrediction::after
+             ? trainer.probabilities(channels_.apply(*start_, mixture_.values()), batch)
+             : probabilities;
 }
 
 void PrincipalAgent::notice_shift(const DomainStatistics& batch) {

@@ -66,13 +66,13 @@ class SampleChoice {
   std::vector<double> mean_;
 };
 
-/// A client that adapts: predicts a batch, then takes one step of entropy minimisation on it.
+/// A client that adapts: predicts a batch and takes one step of entropy minimisation on it.
 class PrincipalAgent {
  public:
   /// Borrows `channels` and `options`, which outlive it.
   PrincipalAgent(ParametersPtr start, const ChannelAffine& channels, const ColaOptions& options, Rng rng);
 
-  /// Predictions for the batch, made before it is learned from.
+  /// Predictions for the batch, made before it is learned from or, if the options say so, after.
   [[nodiscard]] std::vector<float> step(Trainer& trainer, Stem& stem, const View& batch, bool counts);
   /// What it learned since it was last asked, and where it is now.
   [[nodiscard]] std::vector<DomainVector> publish();

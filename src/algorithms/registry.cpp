@@ -160,7 +160,8 @@ std::vector<AlgorithmEntry>& algorithm_table() {
        "Chen et al., 2024",
        {},
        plan_of<ColaOptions>(make_cola),
-       "the shared model, adapted to the client's unlabelled batches together with other clients (the authors' rule)"},
+       "the shared model, adapted to the client's unlabelled batches as each is predicted, together with other clients "
+       "(the authors' rule)"},
       {"finetune",
        "test-time adaptation",
        "a few steps on a few labels",

@@ -205,7 +205,8 @@ const ConfigIdentity& config_identity() {
                 {"algorithm.*.idle_models", std::string("train")},
                 {"algorithm.*.latecomers", std::string("placed")},
                 {"algorithm.*.whole_head", false},
-                {"algorithm.*.served_by", std::string("expectation")}},
+                {"algorithm.*.served_by", std::string("expectation")},
+                {"algorithm.*.predict_when", std::string("before")}},
       // It was for tests, which are given a clock; kept configs never had it.
       .retired = {{"server.clock",
                    "make the times short that are to be short, like server.grace_seconds and server.round_seconds"}},

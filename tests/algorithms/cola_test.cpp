@@ -231,7 +231,10 @@ TEST(Cola, TestingCostsPassesAndVectors) {
   EXPECT_GT(*principal.test_bytes_up, 0);
   const auto others = static_cast<double>(run.federation.test_clients() - 1);
   EXPECT_DOUBLE_EQ(*principal.test_bytes_down, others * *principal.test_bytes_up) << "everybody gets everybody's";
-  const ResultRecord follower = tested(kToy);
+  EXPECT_EQ(tested(kToy).test_forward_passes, principal.test_forward_passes) << "a client is a principal";
+  const ResultRecord later = tested(kToy + "predict_when = 'after'");
+  EXPECT_EQ(later.test_forward_passes, *principal.test_forward_passes + *principal.test_backward_passes);
+  const ResultRecord follower = tested(kToy + "role = 'follower'");
   EXPECT_EQ(follower.test_forward_passes, 1 + *principal.test_forward_passes);
 }
 
@@ -245,13 +248,37 @@ TEST(Cola, AdaptingLowersTheEntropyOfPredictions) {
     return sum;
   };
   const double before = entropy(served(run, "name = 'fedavg'"));
-  EXPECT_LT(entropy(served(run, kToy + "role = 'principal'")), before);
-  EXPECT_LT(entropy(served(run, kToy)), before);
+  const double principal = entropy(served(run, kToy + "role = 'principal'"));
+  EXPECT_LT(principal, before);
+  EXPECT_LT(entropy(served(run, kToy + "role = 'principal'\npredict_when = 'after'")), principal);
+  EXPECT_LT(entropy(served(run, kToy + "role = 'follower'")), before);
+}
+
+TEST(Cola, ABatchIsPredictedBeforeLaterOnesAreSeen) {
+  ToyRun run;
+  const auto of_the_first_batches = [&](const std::string& options, std::size_t samples) {
+    RoundLoop loop = run.loop(kToy + options);
+    test::play_all(loop);
+    test::ToyEngine engine(run.model);
+    Trainer trainer(engine);
+    StageSeconds seconds;
+    View data = run.federation.test(ClientId{0}, 0).data;
+    data.items.resize(samples);
+    std::vector<TestContext> contexts;
+    contexts.push_back({ClientId{0}, data, nullptr, Rng(1), trainer, seconds});
+    std::vector<float> all = loop.algorithm().community(TestPolicy::native)(contexts)[0]->predict(trainer, data);
+    all.resize(32 * 10);
+    return all;
+  };
+  for (const std::string when : {"", "predict_when = 'after'"}) {
+    EXPECT_EQ(of_the_first_batches(when, 32), of_the_first_batches(when, 48)) << when;
+  }
+  EXPECT_NE(of_the_first_batches("role = 'follower'", 32), of_the_first_batches("role = 'follower'", 48));
 }
 
 TEST(Cola, ReadsNoLabels) {
   ToyRun run;
-  RoundLoop loop = run.loop(kToy);
+  RoundLoop loop = run.loop(kToy + "role = 'follower'");
   test::play_all(loop);
   test::ToyEngine engine(run.model);
   Trainer trainer(engine);
@@ -405,11 +432,13 @@ TEST(Cola, RefusesInTheBeginningWhatItCannotAdapt) {
 TEST(Cola, EveryOptionActs) {
   ToyRun run;
   const std::string fast = "exchange_batches = 1\nweight_learning_rate = 0.5\n";
-  const std::vector<float> principal = served(run, kToy + fast + "role = 'principal'");
-  const std::vector<float> follower = served(run, kToy + fast);
+  const std::string follows = fast + "role = 'follower'\n";
+  const std::vector<float> principal = served(run, kToy + fast);
+  const std::vector<float> follower = served(run, kToy + follows);
   EXPECT_NE(principal, follower);
+  EXPECT_NE(principal, served(run, kToy + fast + "predict_when = 'after'"));
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = kToy + fast;
+    std::string text = kToy + follows;
     const std::size_t at = text.find(from);
     return at == std::string::npos ? text + to : text.replace(at, from.size(), to);
   };
@@ -439,6 +468,8 @@ TEST(Cola, RefusesWhatWouldDoNothing) {
     expect_error(ErrorCode::invalid_config, "ignored with role",
                  [&] { return run.loop("name = 'cola'\nrole = 'principal'\n" + key).rounds(); });
   }
+  expect_error(ErrorCode::invalid_config, "ignored with role",
+               [&] { return run.loop("name = 'cola'\nrole = 'follower'\npredict_when = 'after'").rounds(); });
   expect_error(ErrorCode::invalid_config, "smallest_batch must be <= batch_size",
                [&] { return run.loop("name = 'cola'\nbatch_size = 8\nsmallest_batch = 9").rounds(); });
 }

@@ -15,6 +15,13 @@ constexpr auto enum_names(ColaRole) {
   return std::array<std::pair<ColaRole, std::string_view>, 2>{{{principal, "principal"}, {follower, "follower"}}};
 }
 
+/// Whether a principal's predictions for a batch are those from before it learned from it, or from after.
+enum class ColaPrediction { before, after };
+constexpr auto enum_names(ColaPrediction) {
+  using enum ColaPrediction;
+  return std::array<std::pair<ColaPrediction, std::string_view>, 2>{{{before, "before"}, {after, "after"}}};
+}
+
 /// Which batches a follower's statistics are of when it predicts one.
 enum class ColaStatistics { current, previous };
 constexpr auto enum_names(ColaStatistics) {
@@ -28,7 +35,8 @@ constexpr auto enum_names(ColaStatistics) {
 struct ColaOptions {
   StartFrom start = StartFrom::fedavg;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
-  ColaRole role = ColaRole::follower;
+  ColaRole role = ColaRole::principal;
+  ColaPrediction predict_when = ColaPrediction::before;
   ColaStatistics statistics = ColaStatistics::current;
   int batch_size = 64;
   int smallest_batch = 64;
@@ -63,7 +71,12 @@ void ColaOptions::fields(Self& self, Visit&& visit) {
   visit("start", self.start, anything(), "whose model a test client starts from; fedavg is the published method");
   visit("momentum_reset", self.momentum_reset, anything(),
         "when the momentum buffer restarts; inherit takes [training]'s");
-  visit("role", self.role, anything(), "predict while adapting, or afterwards from everybody's vectors (follower)");
+  visit(
+      "role", self.role, anything(),
+      "principal: predict batch by batch while adapting, as the authors' principal agents; follower: afterwards, from "
+      "the vectors of everybody's whole test stream");
+  visit("predict_when", self.predict_when, anything(),
+        "a principal predicts a batch before it learns from it, as in the public code, or after");
   visit("statistics", self.statistics, anything(),
         "a follower weighs vectors by statistics up to the batch it predicts, or up to the one before as public code");
   visit("batch_size", self.batch_size, at_least(1), "test samples that are adapted to together");
