@@ -59,15 +59,8 @@ class Lockstep {
 
   [[nodiscard]] std::vector<std::vector<float>>& predictions() { return predictions_; }
 
-  /// The source, which stands for the data of all domains together, and every vector that was published.
   [[nodiscard]] std::shared_ptr<const std::vector<DomainVector>> vectors() const {
-    std::vector<DomainStatistics> domains;
-    for (const DomainVector& vector : published_) {
-      domains.push_back(vector.statistics);
-    }
-    std::vector<DomainVector> all{{channels_.identity(), pooled(domains)}};
-    all.insert(all.end(), published_.begin(), published_.end());
-    return std::make_shared<const std::vector<DomainVector>>(std::move(all));
+    return with_source(channels_, published_);
   }
 
  private:
@@ -175,10 +168,31 @@ std::vector<std::unique_ptr<Predictor>> adapt_together(const ModelSpec& model, s
 }
 
 void ColaOptions::check(const ColaOptions& preset, Problems& problems, const std::string& where) const {
+  const bool taught = vectors_of == ColaVectors::training;
+  const auto ignored = [&](std::string_view key, bool changed, bool used) {
+    if (changed && !used) {
+      problems.add("{}.{} would be ignored with vectors_of = \"{}\"", where, key, name_of(vectors_of));
+    }
+  };
+  ignored("vector_epochs", vector_epochs != preset.vector_epochs, taught);
+  ignored("vector_learning_rate", vector_learning_rate != preset.vector_learning_rate, taught);
+  ignored("role", role != preset.role, !taught);
+  ignored("predict_when", predict_when != preset.predict_when, !taught);
+  ignored("exchange_batches", exchange_batches != preset.exchange_batches, !taught);
+  ignored("shift_threshold", shift_threshold != preset.shift_threshold, !taught);
+  ignored("offset_learning_rate", offset_learning_rate != preset.offset_learning_rate, !taught);
+  ignored("weight_learning_rate", weight_learning_rate != preset.weight_learning_rate, !taught);
+  ignored("weight_decay", weight_decay != preset.weight_decay, !taught);
+  ignored("entropy_margin", entropy_margin != preset.entropy_margin, !taught);
+  ignored("redundancy_margin", redundancy_margin != preset.redundancy_margin, !taught);
+  ignored("max_vectors", max_vectors != preset.max_vectors, !taught);
+  if (taught && start != StartFrom::fedavg) {
+    problems.add("{}.start must be \"fedavg\" with vectors_of = \"training\", got \"{}\"", where, name_of(start));
+  }
   if (role == ColaRole::follower && predict_when != preset.predict_when) {
     problems.add("{}.predict_when would be ignored with role = \"follower\"", where);
   }
-  if (role == ColaRole::principal) {
+  if (role == ColaRole::principal && !taught) {
     if (statistics != preset.statistics) {
       problems.add("{}.statistics would be ignored with role = \"principal\"", where);
     }
@@ -191,6 +205,11 @@ void ColaOptions::check(const ColaOptions& preset, Problems& problems, const std
   }
 }
 
-std::unique_ptr<Algorithm> make_cola(const ColaOptions& options) { return std::make_unique<Cola>(options); }
+std::unique_ptr<Algorithm> make_cola(const ColaOptions& options) {
+  if (options.vectors_of == ColaVectors::training) {
+    return make_taught_cola(options);
+  }
+  return std::make_unique<Cola>(options);
+}
 
 }  // namespace feroma

@@ -113,6 +113,17 @@ std::int64_t DomainVector::bytes() const {
   return static_cast<std::int64_t>(numbers * sizeof(float));
 }
 
+std::shared_ptr<const std::vector<DomainVector>> with_source(const ChannelAffine& channels,
+                                                             std::span<const DomainVector> vectors) {
+  std::vector<DomainStatistics> domains;
+  for (const DomainVector& vector : vectors) {
+    domains.push_back(vector.statistics);
+  }
+  std::vector<DomainVector> all{{channels.identity(), pooled(domains)}};
+  all.insert(all.end(), vectors.begin(), vectors.end());
+  return std::make_shared<const std::vector<DomainVector>>(std::move(all));
+}
+
 VectorMixture::VectorMixture(const ChannelAffine& channels)
     : channels_(&channels),
       vectors_{channels.identity()},

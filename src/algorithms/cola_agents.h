@@ -19,6 +19,10 @@ struct DomainVector {
   [[nodiscard]] std::int64_t bytes() const;
 };
 
+/// The source, which stands for the data of all domains together, and behind it the vectors, as followers mix them.
+[[nodiscard]] std::shared_ptr<const std::vector<DomainVector>> with_source(const ChannelAffine& channels,
+                                                                           std::span<const DomainVector> vectors);
+
 /// One weighted sum of domain vectors around the source, and a client's own change to it:
 /// source + sum_i softmax(scale * weights)_i * (vector_i - source) + offset.
 class VectorMixture {

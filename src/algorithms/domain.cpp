@@ -116,6 +116,10 @@ DomainStatistics pooled(std::span<const DomainStatistics> domains) {
 Stem::Stem(const ModelSpec& model)
     : spec_(stem_of(model)), convolution_(has_convolution(spec_)), engine_(make_engine(EngineKind::native, spec_)) {}
 
+std::size_t Stem::channels() const {
+  return static_cast<std::size_t>(convolution_ ? output_shape(spec_, spec_.layers.size() - 2).channels : spec_.classes);
+}
+
 DomainStatistics Stem::statistics(const Parameters& model, const View& view) {
   std::vector<std::uint32_t> order(view.size());
   std::iota(order.begin(), order.end(), 0U);

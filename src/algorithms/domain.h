@@ -32,6 +32,8 @@ class Stem {
 
   /// Statistics over the samples, and over positions where the layer is a convolution. Reads no labels.
   [[nodiscard]] DomainStatistics statistics(const Parameters& model, const View& view);
+  /// How many channels they are of.
+  [[nodiscard]] std::size_t channels() const;
 
  private:
   ModelSpec spec_;

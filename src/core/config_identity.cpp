@@ -206,7 +206,11 @@ const ConfigIdentity& config_identity() {
                 {"algorithm.*.latecomers", std::string("placed")},
                 {"algorithm.*.whole_head", false},
                 {"algorithm.*.served_by", std::string("expectation")},
-                {"algorithm.*.predict_when", std::string("before")}},
+                // Of CoLA.
+                {"algorithm.*.predict_when", std::string("before")},
+                {"algorithm.*.vectors_of", std::string("test")},
+                {"algorithm.*.vector_epochs", std::int64_t{5}},
+                {"algorithm.*.vector_learning_rate", 0.05}},
       // It was for tests, which are given a clock; kept configs never had it.
       .retired = {{"server.clock",
                    "make the times short that are to be short, like server.grace_seconds and server.round_seconds"}},

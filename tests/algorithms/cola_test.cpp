@@ -462,6 +462,97 @@ TEST(Cola, EveryOptionActs) {
   acts("#", "momentum_reset = 'epoch'");
 }
 
+/// Vectors of training clients.
+const std::string kTaught = "name = 'cola'\nvectors_of = 'training'\nbatch_size = 16\nsmallest_batch = 16\n";
+
+TEST(TaughtCola, ARoundAfterTheLastLearnsVectorsAndLeavesTheModel) {
+  ToyRun run;
+  RoundLoop taught = run.loop(kTaught);
+  RoundLoop fedavg = run.loop("name = 'fedavg'");
+  test::play_all(taught);
+  test::play_all(fedavg);
+  EXPECT_EQ(taught.rounds(), fedavg.rounds() + 1);
+  EXPECT_EQ(test::served_bits(taught.algorithm()), test::served_bits(fedavg.algorithm()));
+  const ResultRecord result = taught.evaluate();
+  EXPECT_GT(*result.accuracy_known, *fedavg.evaluate().accuracy_known) << "labels say what suits a client";
+  EXPECT_NE(result.accuracy, fedavg.evaluate().accuracy);
+  const auto vector = static_cast<double>(sizeof(float) * 2 * 10 + sizeof(float) * 2 * 10);  // with its statistics
+  EXPECT_EQ(result.test_bytes_down, 6 * vector);
+}
+
+TEST(TaughtCola, WithoutStepsItIsFedAvg) {
+  ToyRun run;
+  const std::vector<float> fedavg = served(run, "name = 'fedavg'");
+  EXPECT_NE(served(run, kTaught, 6), fedavg);
+  EXPECT_EQ(served(run, kTaught, 5), fedavg) << "before anybody has learned a vector";
+  EXPECT_EQ(served(run, kTaught + "vector_epochs = 0", 6), fedavg);
+  EXPECT_EQ(served(run, kTaught + "vector_learning_rate = 0.0", 6), fedavg);
+}
+
+TEST(TaughtCola, GoesOnBitForBit) {
+  ToyRun run;
+  RoundLoop whole = run.loop(kTaught);
+  test::play_all(whole);
+  for (const Round rounds : {3, 6}) {
+    RoundLoop begun = run.loop(kTaught);
+    while (begun.finished_rounds() < rounds) {
+      static_cast<void>(begun.play_round());
+    }
+    RoundLoop resumed = run.loop(kTaught);
+    resumed.load(begun.save(), "test");
+    test::play_all(resumed);
+    EXPECT_EQ(test::served_bits(resumed.algorithm()), test::served_bits(whole.algorithm()));
+    const ResultRecord one = whole.evaluate();
+    const ResultRecord other = resumed.evaluate();
+    EXPECT_EQ(one.accuracy, other.accuracy) << rounds;
+    EXPECT_EQ(one.accuracy_known, other.accuracy_known) << rounds;
+    EXPECT_EQ(one.accuracy_std_clients, other.accuracy_std_clients) << rounds;
+  }
+}
+
+TEST(TaughtCola, EveryOptionActs) {
+  ToyRun run;
+  const std::vector<float> plain = served(run, kTaught, 6);
+  for (const std::string option : {"vector_epochs = 1", "vector_learning_rate = 0.2", "offset_momentum = 0.1",
+                                   "temperature = 0.5", "statistics = 'previous'", "statistics_decay = 0.1"}) {
+    EXPECT_NE(served(run, kTaught + option, 6), plain) << option;
+  }
+  const auto refuses = [&](const std::string& settings, std::string_view part) {
+    expect_error(ErrorCode::invalid_config, part, [&] { return run.loop(settings).rounds(); });
+  };
+  for (const std::string option :
+       {"role = 'follower'", "exchange_batches = 1", "shift_threshold = 0.5", "offset_learning_rate = 0.1",
+        "weight_learning_rate = 0.2", "weight_decay = 0.2", "entropy_margin = 0.5", "redundancy_margin = 0.5",
+        "max_vectors = 3", "predict_when = 'after'"}) {
+    refuses(kTaught + option, "would be ignored with vectors_of = \"training\"");
+  }
+  refuses(kTaught + "start = 'feroma'", "start must be \"fedavg\" with vectors_of = \"training\"");
+  for (const std::string option : {"vector_epochs = 1", "vector_learning_rate = 0.2"}) {
+    refuses("name = 'cola'\n" + option, "would be ignored with vectors_of = \"test\"");
+  }
+}
+
+TEST(TaughtCola, RefusesVectorsThatCannotBeBelieved) {
+  ServerContext server;
+  server.model = lenet5({1, 28, 28}, 10);
+  server.initial = share(initialise(server.model, Rng(1)));
+  server.rounds = 1;
+  const auto cola = make_taught_cola({});
+  cola->init(server);
+  const std::size_t size = ChannelAffine(server.initial->layout()).size();
+  const auto given = [&](const Floats& values, const Floats& mean, const Floats& variance) {
+    test::deliver(*cola, 2, 0, {{ClientId{0}, {{{"values", values}, {"mean", mean}, {"variance", variance}}}}});
+    return 0;
+  };
+  EXPECT_EQ(given(Floats(size, 1), Floats(6, 1), Floats(6, 1)), 0);
+  const auto refuses = [&](const Floats& values, const Floats& mean, const Floats& variance) {
+    expect_error(ErrorCode::invalid_data, "[cola] client 0's", [&] { return given(values, mean, variance); });
+  };
+  refuses(Floats(size - 1, 1), Floats(6, 1), Floats(6, 1));
+  refuses(Floats(size, 1), Floats(5, 1), Floats(6, 1));
+  refuses(Floats(size, 1), Floats(6, 1), Floats(6, -1));
+}
+
 TEST(Cola, RefusesWhatWouldDoNothing) {
   ToyRun run;
   for (const std::string key : {"statistics = 'previous'", "temperature = 1.0"}) {

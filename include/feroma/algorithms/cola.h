@@ -22,6 +22,14 @@ constexpr auto enum_names(ColaPrediction) {
   return std::array<std::pair<ColaPrediction, std::string_view>, 2>{{{before, "before"}, {after, "after"}}};
 }
 
+/// Whose vectors a test client is served with: those of test clients, learned without labels while they are tested, or
+/// those of training clients, learned on their labelled samples in a round after the last.
+enum class ColaVectors { test, training };
+constexpr auto enum_names(ColaVectors) {
+  using enum ColaVectors;
+  return std::array<std::pair<ColaVectors, std::string_view>, 2>{{{test, "test"}, {training, "training"}}};
+}
+
 /// Which batches a follower's statistics are of when it predicts one.
 enum class ColaStatistics { current, previous };
 constexpr auto enum_names(ColaStatistics) {
@@ -35,6 +43,9 @@ constexpr auto enum_names(ColaStatistics) {
 struct ColaOptions {
   StartFrom start = StartFrom::fedavg;
   MomentumChoice momentum_reset = MomentumChoice::inherit;
+  ColaVectors vectors_of = ColaVectors::test;
+  int vector_epochs = 5;
+  double vector_learning_rate = 0.05;
   ColaRole role = ColaRole::principal;
   ColaPrediction predict_when = ColaPrediction::before;
   ColaStatistics statistics = ColaStatistics::current;
@@ -58,6 +69,8 @@ struct ColaOptions {
 };
 
 [[nodiscard]] std::unique_ptr<Algorithm> make_cola(const ColaOptions& options);
+/// The same with the vectors of training clients.
+[[nodiscard]] std::unique_ptr<Algorithm> make_taught_cola(const ColaOptions& options);
 
 /// Lets clients that start from these models (one each, all of one kind) adapt side by side, batch by batch in the
 /// given order, and returns what serves each of them.
@@ -71,6 +84,14 @@ void ColaOptions::fields(Self& self, Visit&& visit) {
   visit("start", self.start, anything(), "whose model a test client starts from; fedavg is the published method");
   visit("momentum_reset", self.momentum_reset, anything(),
         "when the momentum buffer restarts; inherit takes [training]'s");
+  visit(
+      "vectors_of", self.vectors_of, anything(),
+      "who learns vectors: test clients, without labels (the authors'), or training clients, on their labelled samples "
+      "in a round after the last; test clients then follow");
+  visit("vector_epochs", self.vector_epochs, at_least(0),
+        "passes of a training client over its samples for its vector (vectors_of training)");
+  visit("vector_learning_rate", self.vector_learning_rate, at_least(0),
+        "step size in them (vectors_of training); their momentum is offset_momentum");
   visit(
       "role", self.role, anything(),
       "principal: predict batch by batch while adapting, as the authors' principal agents; follower: afterwards, from "
