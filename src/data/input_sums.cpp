@@ -127,6 +127,11 @@ std::map<ClientId, double> outliers(const std::map<ClientId, double>& values, do
   return found;
 }
 
+/// "2 (pressure)": its number from 1, and its name where it has one.
+std::string input_name(std::size_t entry, std::span<const std::string> columns) {
+  return entry < columns.size() ? fmt::format("{} ({})", entry + 1, columns[entry]) : std::to_string(entry + 1);
+}
+
 }  // namespace
 
 InputSums input_sums(const View& view) {
@@ -137,7 +142,7 @@ void check_input_sums(ClientId client, const InputSums& sums, SampleShape shape)
   constexpr double most = std::numeric_limits<float>::max();
   const auto check = [client](bool holds, std::size_t entry, std::string_view rule, double got) {
     require(holds, ErrorCode::invalid_data, "[standardise] client {}'s sums of input {} {}, got {}", to_index(client),
-            entry, rule, got);
+            entry + 1, rule, got);
   };
   const std::size_t entries = scale_count(shape);
   require(sums.sums.size() == entries && sums.squares.size() == entries, ErrorCode::invalid_data,
@@ -156,7 +161,8 @@ void check_input_sums(ClientId client, const InputSums& sums, SampleShape shape)
   }
 }
 
-std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums>& all) {
+std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums>& all,
+                                              std::span<const std::string> columns) {
   std::map<ClientId, std::string> refused;
   if (all.size() < 3) {
     return refused;
@@ -177,13 +183,13 @@ std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums
     for (const auto& [client, times] : outliers(values, kMostTimesLarger)) {
       refused.emplace(client, fmt::format("[standardise] its input {} is {:.0f} times as large as the others', at most "
                                           "{:.0f} are believed: has it another unit?",
-                                          entry, times, kMostTimesLarger));
+                                          input_name(entry, columns), times, kMostTimesLarger));
     }
   }
   return refused;
 }
 
-std::string unlike_sums(const std::map<ClientId, InputSums>& all) {
+std::string unlike_sums(const std::map<ClientId, InputSums>& all, std::span<const std::string> columns) {
   if (all.size() != 2) {
     return "";
   }
@@ -192,7 +198,8 @@ std::string unlike_sums(const std::map<ClientId, InputSums>& all) {
   for (std::size_t entry = 0; entry < first.sums.size(); ++entry) {
     const auto [smaller, larger] = std::minmax({size_of(first, entry), size_of(second, entry)});
     if (smaller > 0 && larger > kMostTimesLarger * smaller) {
-      return fmt::format("input {} of one is {:.0f} times as large as the other's", entry, larger / smaller);
+      return fmt::format("input {} of one is {:.0f} times as large as the other's", input_name(entry, columns),
+                         larger / smaller);
     }
   }
   return "";

@@ -43,9 +43,12 @@ std::string large_inputs(const Samples& samples) {
   }
   const auto largest = std::max_element(squares.begin(), squares.end());
   const double rms = samples.values.empty() ? 0 : std::sqrt(*largest / static_cast<double>(samples.count()));
-  return rms > kLarge ? fmt::format("its inputs are large (number {} of a sample has the root mean square {:.3g})",
-                                    largest - squares.begin() + 1, rms)
-                      : "";
+  if (rms <= kLarge) {
+    return "";
+  }
+  const auto place = static_cast<std::size_t>(largest - squares.begin());
+  return fmt::format("its inputs are large (number {} of a sample{} has the root mean square {:.3g})", place + 1,
+                     place < samples.columns.size() ? ", " + samples.columns[place] + "," : "", rms);
 }
 
 void warn_of_large_inputs(const Samples& samples, const std::filesystem::path& folder) {

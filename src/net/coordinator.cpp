@@ -363,7 +363,7 @@ bool Coordinator::fix_scales() {
   const std::vector<ClientId> there = hub_->await(plan_.server.min_clients);
   InputScales scales;
   try {
-    scales = survey_inputs(*hub_, there, plan_.input);
+    scales = survey_inputs(*hub_, there, plan_.input, plan_.columns);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_data) {
       throw;

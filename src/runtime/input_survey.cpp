@@ -100,13 +100,14 @@ std::map<ClientId, InputSums> InputSurvey::sums_in(const std::map<ClientId, Mess
 }
 
 std::map<ClientId, std::string> InputSurvey::refusals(Round, int, const std::map<ClientId, Message>& answers) const {
-  return inflated_sums(sums_in(answers));
+  return inflated_sums(sums_in(answers), columns_);
 }
 
 void InputSurvey::uplink(Round, int, std::map<ClientId, Message>& answers, StageSeconds&) { sums_ = sums_in(answers); }
 
-InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, SampleShape shape) {
-  InputSurvey survey(shape);
+InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, SampleShape shape,
+                          const std::vector<std::string>& columns) {
+  InputSurvey survey(shape, columns);
   const Exchanged exchanged = exchange_phases(survey, pool, kSurveyRound, {clients.begin(), clients.end()}, kSurvey);
   std::map<ClientId, InputSums> believed;
   for (const auto& [client, sums] : survey.sums()) {
@@ -118,7 +119,7 @@ InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, S
                    pool.called(client), sums.samples, announced);
     }
   }
-  if (const std::string unlike = unlike_sums(believed); !unlike.empty()) {
+  if (const std::string unlike = unlike_sums(believed, columns); !unlike.empty()) {
     log::warning(
         "{}: clients {} and {} differ: {}; of two nobody can say which one is right, and both count: has one "
         "another unit?",
@@ -129,7 +130,7 @@ InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, S
 
 InputScales survey_inputs(const Federation& federation, std::span<const ClientId> clients) {
   FirstStage pool(federation);
-  return survey_inputs(pool, clients, federation.shape());
+  return survey_inputs(pool, clients, federation.shape(), federation.dataset().train.columns);
 }
 
 }  // namespace feroma

@@ -116,9 +116,9 @@ TEST(InputSums, WhatNoSamplesCanHaveIsRefused) {
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[1] = 15.9; }),
-                          "client 5's sums of input 1 must have no negative variance"));
-  EXPECT_TRUE(test::holds(error([&](auto& s) { s.sums[0] = nan; }), "client 5's sums of input 0 must be finite"));
-  EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[0] = INFINITY; }), "input 0 must be finite"));
+                          "client 5's sums of input 2 must have no negative variance"));
+  EXPECT_TRUE(test::holds(error([&](auto& s) { s.sums[0] = nan; }), "client 5's sums of input 1 must be finite"));
+  EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[0] = INFINITY; }), "input 1 must be finite"));
   EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[0] = 1e300; }), "must be those of 32-bit numbers"));
   EXPECT_TRUE(test::holds(error([](auto& s) { s.squares[0] = -1; }), "negative variance"));
   EXPECT_TRUE(test::holds(error([](auto& s) { s.samples = 0; }), "samples must be >= 1"));
@@ -139,7 +139,7 @@ TEST(InputSums, NobodyDecidesForEverybody) {
   const std::map<ClientId, std::string> refused = inflated_sums(all);
   ASSERT_EQ(refused.size(), 2U);
   EXPECT_TRUE(test::holds(refused.at(client_number(2)), "counts 1000 times as many samples"));
-  EXPECT_TRUE(test::holds(refused.at(client_number(3)), "its input 0 is 7071 times as large"));
+  EXPECT_TRUE(test::holds(refused.at(client_number(3)), "its input 1 is 7071 times as large"));
   EXPECT_TRUE(
       inflated_sums({{client_number(0), all[client_number(0)]}, {client_number(3), all[client_number(3)]}}).empty())
       << "of two nobody can say which one is right";
@@ -149,9 +149,11 @@ TEST(InputSums, TwoThatDifferAreToldOf) {
   const ClientId one = client_number(4);
   const ClientId other = client_number(7);
   std::map<ClientId, InputSums> all{{one, {100, {100, 0}, {200, 0}}}, {other, {50, {3100, 0}, {192'200, 0}}}};
-  EXPECT_EQ(unlike_sums(all), "input 0 of one is 44 times as large as the other's");
+  EXPECT_EQ(unlike_sums(all), "input 1 of one is 44 times as large as the other's");
   std::swap(all[one], all[other]);
-  EXPECT_EQ(unlike_sums(all), "input 0 of one is 44 times as large as the other's");
+  EXPECT_EQ(unlike_sums(all), "input 1 of one is 44 times as large as the other's");
+  const std::vector<std::string> columns{"pressure", "age"};
+  EXPECT_EQ(unlike_sums(all, columns), "input 1 (pressure) of one is 44 times as large as the other's");
   all[one] = {50, {1000, 5}, {80'000, 9}};
   EXPECT_EQ(unlike_sums(all), "") << "28 times, and a column that the other has empty";
   all[one] = {50, {3100, 0}, {192'200, 0}};

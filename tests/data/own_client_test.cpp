@@ -207,7 +207,8 @@ TEST_F(OwnClient, LargeInputsAreWarnedOfWhereNobodyScalesThem) {
   };
   EXPECT_EQ(warned("age,pressure,y\n0.3,-1.2,0\n-0.8,1.1,1\n0.2,0.1,0\n0.3,0.4,1\n"), "");
   const std::string large = warned("age,pressure,y\n6,120,0\n7,140,1\n6,120,0\n7,140,1\n");
-  EXPECT_NE(large.find("its inputs are large (number 2 of a sample has the root mean square 130)"), std::string::npos);
+  EXPECT_NE(large.find("its inputs are large (number 2 of a sample, pressure, has the root mean square 130)"),
+            std::string::npos);
 }
 
 TEST_F(OwnClient, ClassNamesDiffer) {

@@ -371,7 +371,9 @@ TEST_F(Bare, ColumnsInTheirOwnUnitsAreToldOfOnce) {
   };
   const std::vector<std::string> large = told("");
   ASSERT_EQ(large.size(), 1U);
-  EXPECT_EQ(large[0].find("units: its inputs are large (number 1 of a sample has the root mean square 1e+06), and"), 0U)
+  EXPECT_EQ(
+      large[0].find("units: its inputs are large (number 1 of a sample, income, has the root mean square 1e+06), and"),
+      0U)
       << large[0];
   EXPECT_NE(large[0].find("training.standardise = true"), std::string::npos) << large[0];
   EXPECT_TRUE(told("standardise = true\n").empty());

@@ -79,7 +79,7 @@ TEST(InputSurvey, TwoThatDifferAreBothNamed) {
   static_cast<void>(
       scales_of_claims({{survey_client(4), good}, {survey_client(7), forged_sums(10, {1e5, 0}, {2e9, 10})}}));
   log::set_sink({});
-  EXPECT_NE(said.find("clients 4 and 7 differ: input 0 of one is 10000 times as large as the other's"),
+  EXPECT_NE(said.find("clients 4 and 7 differ: input 1 of one is 10000 times as large as the other's"),
             std::string::npos)
       << said;
 }

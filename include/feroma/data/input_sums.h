@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,15 @@ struct InputSums {
 void check_input_sums(ClientId client, const InputSums& sums, SampleShape shape);
 
 /// Clients whose sums would decide for everybody, and why: values or a number of samples that are very many times those
-/// of the other clients. Of two clients nobody can say which one is right.
-[[nodiscard]] std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums>& all);
+/// of the other clients. Of two clients nobody can say which one is right. `columns` are a table's, where they are
+/// known.
+[[nodiscard]] std::map<ClientId, std::string> inflated_sums(const std::map<ClientId, InputSums>& all,
+                                                            std::span<const std::string> columns = {});
 
 /// In what two clients differ so much that one of three would be left out; empty where they are alike, and where there
 /// are not two.
-[[nodiscard]] std::string unlike_sums(const std::map<ClientId, InputSums>& all);
+[[nodiscard]] std::string unlike_sums(const std::map<ClientId, InputSums>& all,
+                                      std::span<const std::string> columns = {});
 
 /// Scales that give every channel or column mean 0 and standard deviation 1 over all clients' samples; one without
 /// spread is only moved. The sums are added in the order of the clients, so that the bits are the same everywhere.

@@ -29,7 +29,8 @@ void put_scales(Message& message, const InputScales& scales);
  */
 class InputSurvey final : public Algorithm {
  public:
-  explicit InputSurvey(SampleShape shape) : shape_(shape) {}
+  explicit InputSurvey(SampleShape shape, std::vector<std::string> columns = {})
+      : shape_(shape), columns_(std::move(columns)) {}
 
   void init(const ServerContext&) override {}
   [[nodiscard]] Message downlink(Round, int, ClientId) const override { return {}; }
@@ -50,12 +51,14 @@ class InputSurvey final : public Algorithm {
   [[nodiscard]] std::map<ClientId, InputSums> sums_in(const std::map<ClientId, Message>& answers) const;
 
   SampleShape shape_;
+  std::vector<std::string> columns_;  ///< a table's, for messages; none where nobody knows them
   std::map<ClientId, InputSums> sums_;
 };
 
 /// Plays it with the clients of `pool` and makes one scale of their sums; an invalid_data error where nobody's can be
-/// believed.
-[[nodiscard]] InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, SampleShape shape);
+/// believed. `columns` are a table's, for messages.
+[[nodiscard]] InputScales survey_inputs(ClientPool& pool, std::span<const ClientId> clients, SampleShape shape,
+                                        const std::vector<std::string>& columns = {});
 /// The same with simulated clients, by their data of the first stage.
 [[nodiscard]] InputScales survey_inputs(const Federation& federation, std::span<const ClientId> clients);
 
