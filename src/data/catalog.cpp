@@ -72,8 +72,13 @@ const DatasetEntry& find_dataset(std::string_view name) {
     names.emplace_back(entry.name);
   }
   const std::string near = nearest_name(name, names);
-  fail(ErrorCode::invalid_config, "[dataset] the name must be one of {}, got \"{}\"{}", fmt::join(names, ", "), name,
-       near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  std::error_code ignored;
+  if (fs::is_directory(fs::path(name), ignored)) {
+    fail(ErrorCode::invalid_config, "[dataset] a folder's name must have a slash, \"./{0}\", got \"{0}\"", name);
+  }
+  fail(ErrorCode::invalid_config,
+       "[dataset] the name must be one of {}, or a folder's with a slash (./clinics), got \"{}\"{}",
+       fmt::join(names, ", "), name, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
 }
 
 fs::path user_data_folder() {

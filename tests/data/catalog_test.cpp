@@ -71,7 +71,19 @@ TEST(Catalog, SuggestsTheNearestName) {
   EXPECT_STREQ(
       error.what(),
       "[dataset] the name must be one of mnist, fmnist, emnist, cifar10, cifar100, uci-har, office-home, pacs, "
-      "chexpert, nih-chestxray64, got \"fminst\"; did you mean \"fmnist\"?");
+      "chexpert, nih-chestxray64, or a folder's with a slash (./clinics), got \"fminst\"; did you mean "
+      "\"fmnist\"?");
+}
+
+TEST(Catalog, AFoldersNameHasASlash) {
+  const test::ScratchFolder scratch;
+  const fs::path before = fs::current_path();
+  fs::create_directories(scratch.path() / "clinics");
+  fs::current_path(scratch.path());
+  const Error error = error_of([] { check_dataset_name("clinics"); });
+  fs::current_path(before);
+  EXPECT_EQ(error.code(), ErrorCode::invalid_config);
+  EXPECT_STREQ(error.what(), "[dataset] a folder's name must have a slash, \"./clinics\", got \"clinics\"");
 }
 
 TEST(Catalog, TheUserFolderFollowsTheEnvironment) {
