@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "data/column_questions.h"
+#include "data/picture_tree.h"
 #include "data/readers.h"
 #include "feroma/core/error.h"
 #include "feroma/core/files.h"
@@ -95,11 +96,30 @@ std::string default_name(const fs::path& folder) {
   return name.empty() ? fs::absolute(folder).lexically_normal().parent_path().filename().string() : name;
 }
 
+/// Whoever brings a table alone is told what to write beside it. Among pictures a table may lie.
+void require_no_table(const fs::path& folder) {
+  std::vector<fs::path> tables;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".csv") {
+      tables.push_back(entry.path().filename());
+    }
+  }
+  if (tables.empty() || !pictures_below(folder).empty()) {
+    return;
+  }
+  const std::string table = std::min_element(tables.begin(), tables.end())->string();
+  fail(ErrorCode::invalid_config,
+       "[dataset] {0}: the table {1} must have a {2} beside it, which says what it is, for a start:\n[dataset]\nkind = "
+       "\"csv\"\nfile = \"{1}\"\nand, where it has labels, their column: label_column = \"...\"",
+       folder.string(), table, kOwnDatasetFile);
+}
+
 /// What a folder without a dataset.toml holds: a tree of pictures, or a visitor's pictures wherever they lie.
 OwnDatasetOptions describe_pictures(const fs::path& folder, const LoadOptions& options) {
   OwnDatasetOptions own;
   own.kind = OwnKind::pictures;
   own.image_size = options.image_size;
+  require_no_table(folder);
   if (options.role == FolderRole::visitor) {
     return own;
   }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "feroma/data/catalog.h"
+#include "feroma/data/own_folder.h"
 #include "feroma/data/visitor.h"
 #include "tests/data/idx_bytes.h"
 #include "tests/data/own_folder_fixture.h"
@@ -203,6 +204,18 @@ TEST_F(OwnVisitor, NothingToServeIsRefused) {
   refuses("t.csv: must have at least one row, got none");
   expect_error(ErrorCode::invalid_config, "must be a folder with a dataset.toml or with pictures, got no folder",
                [&] { return read_visitor_data("fmnist"); });
+}
+
+TEST_F(OwnVisitor, ATableAloneIsToldWhatToWrite) {
+  put("visits.csv", "x,y\n1,2\n");
+  for (const FolderRole role : {FolderRole::visitor, FolderRole::client, FolderRole::scenario}) {
+    expect_error(ErrorCode::invalid_config,
+                 "the table visits.csv must have a dataset.toml beside it, which says what it is, for a "
+                 "start:\n[dataset]\nkind = \"csv\"\nfile = \"visits.csv\"\n",
+                 [&] { return read_own_folder(folder_, role); });
+  }
+  put_pictures({"a.png"});
+  expect_unlabelled(load(), 1);
 }
 
 TEST_F(OwnVisitor, OneSampleIsEnough) {
