@@ -44,6 +44,14 @@ struct AssignArguments {
 #endif
 };
 
+bool asks_a_server([[maybe_unused]] const AssignArguments& arguments) {
+#ifdef FEROMA_NET
+  return !arguments.connection.server.empty();
+#else
+  return false;
+#endif
+}
+
 /// The first `most` samples of every class.
 View first_of_each_class(const View& labelled, int classes, int most) {
   View few = labelled;
@@ -57,22 +65,61 @@ View first_of_each_class(const View& labelled, int classes, int most) {
   return few;
 }
 
-Assigned from_store(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
+/// A visitor's folder, read for whoever serves it.
+class VisitorFolder {
+ public:
+  VisitorFolder(std::string folder, int few_labels) : folder_(std::move(folder)), few_labels_(few_labels) {}
+
+  /// Reads it before anybody is asked, so that a mistake costs nothing; what a model's names would answer can wait.
+  void look() {
+    try {
+      read({});
+    } catch (const OpenQuestion&) {
+      // Asked again where there are no names.
+    }
+  }
+
+  /// As a model takes it. The samples live until the next call.
+  VisitorSamples samples(const DataNames& model) {
+    if (data_.dataset == nullptr || model != names_) {
+      read(model);
+    }
+    return {data_.all, few_labels_ > 0 ? &few_ : nullptr, version_};
+  }
+
+  [[nodiscard]] const VisitorData& data() const { return data_; }
+
+ private:
+  void read(const DataNames& model) {
+    // What is no folder is for the reader to refuse.
+    version_ = std::filesystem::is_directory(folder_) ? visitor_version(folder_) : 0;
+    data_ = {};
+    data_ = read_visitor_data(folder_, model);
+    names_ = model;
+    require(visitor_version(folder_) == version_, ErrorCode::invalid_data, "{}: its files changed while they were read",
+            folder_);
+    require(few_labels_ == 0 || data_.labelled.size() > 0, ErrorCode::invalid_config,
+            "{}: has no labels, so none can be used to choose", folder_);
+    few_ = few_labels_ > 0 ? first_of_each_class(data_.labelled, data_.dataset->classes, few_labels_) : View{};
+  }
+
+  std::string folder_;
+  int few_labels_;
+  VisitorData data_;
+  DataNames names_;
+  View few_;
+  std::int64_t version_ = 0;
+};
+
+Assigned from_store(const AssignArguments& arguments, VisitorFolder& visitor, const VisitorWish& wish) {
   const OpenedStore store = open_store(arguments.store, arguments.algorithm);
+  const VisitorSamples samples = visitor.samples(store.names);
   std::optional<Disclosure> disclosure =
       store_disclosure(store, arguments.state, samples.version, witness_file(arguments.data, arguments.witness));
   return assign_from(store, samples, wish, disclosure ? &*disclosure : nullptr);
 }
 
-bool asks_a_server([[maybe_unused]] const AssignArguments& arguments) {
-#ifdef FEROMA_NET
-  return !arguments.connection.server.empty();
-#else
-  return false;
-#endif
-}
-
-Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& samples, const VisitorWish& wish) {
+Assigned assigned_by(const AssignArguments& arguments, VisitorFolder& visitor, const VisitorWish& wish) {
   const OwnerOnly made;  // the ledger is this client's own
 #ifdef FEROMA_NET
   if (asks_a_server(arguments)) {
@@ -83,10 +130,13 @@ Assigned assigned_by(const AssignArguments& arguments, const VisitorSamples& sam
     plan.privacy = own_privacy(arguments.config);
     plan.witness = witness_file(arguments.data, arguments.witness);
     plan.data_name = data_name(arguments.data);
-    return visit_server(plan, samples, wish, arguments.wait_seconds, stop_on_interrupt());
+    visitor.look();
+    return visit_server(
+        plan, [&](const DataNames& model) { return visitor.samples(model); }, wish, arguments.wait_seconds,
+        stop_on_interrupt());
   }
 #endif
-  return from_store(arguments, samples, wish);
+  return from_store(arguments, visitor, wish);
 }
 
 void print_assigned(const AssignArguments& arguments, const Assigned& assigned) {
@@ -112,20 +162,6 @@ void print_assigned(const AssignArguments& arguments, const Assigned& assigned) 
   fmt::print("written to {}\n", arguments.out);
 }
 
-struct VersionedData {
-  VisitorData data;
-  std::int64_t version = 0;
-};
-
-VersionedData read_one_version(const std::string& folder) {
-  // What is no folder is for the reader to refuse.
-  const std::int64_t version = std::filesystem::is_directory(folder) ? visitor_version(folder) : 0;
-  VersionedData read{read_visitor_data(folder), version};
-  require(visitor_version(folder) == version, ErrorCode::invalid_data, "{}: its files changed while they were read",
-          folder);
-  return read;
-}
-
 void warn_of_inputs(const Assigned& assigned, const VisitorData& data, const std::string& folder) {
   if (!assigned.standardise) {
     warn_of_large_inputs(data.dataset->train, folder);
@@ -133,18 +169,13 @@ void warn_of_inputs(const Assigned& assigned, const VisitorData& data, const std
 }
 
 void assign(AssignArguments arguments) {
-  const auto [data, version] = read_one_version(arguments.data);
   if (arguments.state.empty()) {
     arguments.state = visitor_state(arguments.data).string();
   }
   VisitorWish wish{arguments.few_labels > 0, arguments.candidates};
-  require(!wish.few_labels || data.labelled.size() > 0, ErrorCode::invalid_config,
-          "{}: has no labels, so none can be used to choose", arguments.data);
-  const View few =
-      wish.few_labels ? first_of_each_class(data.labelled, data.dataset->classes, arguments.few_labels) : View{};
-  const VisitorSamples samples{data.all, wish.few_labels ? &few : nullptr, version};
-  const Assigned assigned = assigned_by(arguments, samples, wish);
-  warn_of_inputs(assigned, data, arguments.data);
+  VisitorFolder visitor(arguments.data, arguments.few_labels);
+  const Assigned assigned = assigned_by(arguments, visitor, wish);
+  warn_of_inputs(assigned, visitor.data(), arguments.data);
   warn_if_open_to_others(arguments.state);
   write_assigned(arguments.out, assigned);
   print_assigned(arguments, assigned);
@@ -171,7 +202,7 @@ std::vector<float> rows_of(std::span<const float> probabilities, std::span<const
 
 void predict(const PredictArguments& arguments) {
   const Assigned assigned = read_assigned(arguments.assigned);
-  const VisitorData data = read_visitor_data(arguments.data);
+  const VisitorData data = read_visitor_data(arguments.data, assigned.names);
   require(data.all.shape == assigned.input, ErrorCode::invalid_data,
           "samples must be {}x{}x{} as those that the model was trained on, got {}x{}x{}", assigned.input.channels,
           assigned.input.height, assigned.input.width, data.all.shape.channels, data.all.shape.height,
@@ -182,7 +213,7 @@ void predict(const PredictArguments& arguments) {
   const std::unique_ptr<Engine> engine = visitor_engine(experiment, experiment.model(assigned.input, assigned.classes));
   Trainer trainer(*engine);
   const std::unique_ptr<Predictor> predictor = make_predictor(assigned.offer);
-  const FittedSamples samples({data.all}, assigned.names.columns, assigned.scales);
+  const ScaledSamples samples({data.all}, assigned.scales);
   const std::vector<float> probabilities = predictor->predict(trainer, samples.all());
   write_file_atomically(arguments.out, predictions_csv(assigned, *data.dataset, probabilities));
   std::optional<double> accuracy;

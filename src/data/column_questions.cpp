@@ -1,14 +1,19 @@
 #include "data/column_questions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "feroma/core/error.h"
 #include "feroma/core/number.h"
+#include "feroma/data/own_folder.h"
 
 namespace feroma::detail {
 namespace {
@@ -98,24 +103,43 @@ Limits limits_of(const Dataset& dataset) {
   return words ? kWords : fractions ? kFractions : kWholeNumbers;
 }
 
+/// Why a column would not be taken for numbers to learn from; empty where it would.
+std::string column_question(const CsvTable& table, std::size_t column) {
+  if (table.rows() == 0) {
+    return "";
+  }
+  const std::string_view first = table.cell(0, column);
+  const std::string& name = table.columns()[column];
+  if (is_date(first)) {
+    return fmt::format("{}: column \"{}\" holds times (\"{}\")", table.name(), name, first);
+  }
+  if (const std::optional<std::string_view> unit = unix_unit(table, column)) {
+    return fmt::format("{}: column \"{}\" looks like times (Unix {}, \"{}\")", table.name(), name, *unit, first);
+  }
+  if (!first.empty() && !parse_number<double>(first)) {
+    return fmt::format("{}:{}: column \"{}\" must be a finite number, got \"{}\"", table.name(), table.line(0), name,
+                       first);
+  }
+  return "";
+}
+
 }  // namespace
 
-void ask_about_inputs(const CsvTable& table, std::span<const std::size_t> unclaimed) {
-  if (table.rows() == 0) {
-    return;
-  }
-  constexpr std::string_view kAnswer = "dataset.input_columns must name the columns that models learn from";
+void ask_about_inputs(const CsvTable& table, std::span<const std::size_t> unclaimed, const std::string& description) {
+  std::vector<std::string_view> numbers;
+  std::string question;
   for (const std::size_t column : unclaimed) {
-    const std::string_view first = table.cell(0, column);
-    const std::string& name = table.columns()[column];
-    require(!is_date(first), ErrorCode::invalid_data, "[csv] {}: column \"{}\" holds times (\"{}\"); {}", table.name(),
-            name, first, kAnswer);
-    const std::optional<std::string_view> unit = unix_unit(table, column);
-    require(!unit, ErrorCode::invalid_data, "[csv] {}: column \"{}\" looks like times (Unix {}, \"{}\"); {}",
-            table.name(), name, unit.value_or(""), first, kAnswer);
-    require(first.empty() || parse_number<double>(first), ErrorCode::invalid_data,
-            "[csv] {}:{}: column \"{}\" must be a finite number, got \"{}\"; {}", table.name(), table.line(0), name,
-            first, kAnswer);
+    const std::string problem = column_question(table, column);
+    if (problem.empty()) {
+      numbers.push_back(table.columns()[column]);
+    } else if (question.empty()) {
+      question = problem;
+    }
+  }
+  if (!question.empty()) {
+    throw OpenQuestion(ErrorCode::invalid_config,
+                       fmt::format("{}; dataset.input_columns must name the columns that models learn from in {}{}{}",
+                                   question, description, numbers.empty() ? "" : ", of ", fmt::join(numbers, ", ")));
   }
 }
 

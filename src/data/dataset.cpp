@@ -62,6 +62,8 @@ void check_samples(const Dataset& dataset, const Samples& samples, std::string_v
 
 }  // namespace
 
+DataNames names_in(const Dataset& dataset) { return {dataset.train.columns, dataset.class_names}; }
+
 void check_dataset(const Dataset& dataset) {
   require(dataset.classes >= 1, ErrorCode::invalid_data, "[dataset] {} must have at least one class, got {}",
           dataset.name, dataset.classes);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <variant>
 
@@ -151,6 +152,40 @@ VisitorLabels visitor_labels(const NpyArray* given, const NpyArray& inputs) {
   return found;
 }
 
+/// Labels by the names that class_names gives their numbers, as the model numbers those. What the model does not know
+/// is refused with the row of its label.
+void number_as_model_(Dataset& dataset, const std::vector<std::string>& known, std::span<const std::uint32_t> labelled,
+                      const std::string& file) {
+  Samples& samples = dataset.train;
+  const std::vector<std::string> own = std::move(dataset.class_names);
+  std::vector<std::int32_t> numbers;
+  for (const std::string& name : own) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    numbers.push_back(found == known.end() ? -1 : static_cast<std::int32_t>(found - known.begin()));
+  }
+  const auto number_of = [&](std::size_t label, std::size_t row) {
+    require(numbers[label] >= 0, ErrorCode::invalid_data,
+            "[npy] {}: labels must be of the model's classes {}, got {} (\"{}\") in row {}", file,
+            fmt::join(known, ", "), label, own[label], row);
+    return static_cast<std::size_t>(numbers[label]);
+  };
+  std::vector<std::uint8_t> targets(samples.multi_label() ? samples.count() * known.size() : 0);
+  for (const std::uint32_t row : labelled) {
+    if (!samples.multi_label()) {
+      samples.labels[row] = static_cast<std::int32_t>(number_of(static_cast<std::size_t>(samples.labels[row]), row));
+      continue;
+    }
+    for (std::size_t label = 0; label < own.size(); ++label) {
+      if (samples.targets[row * own.size() + label] != 0) {
+        targets[row * known.size() + number_of(label, row)] = 1;
+      }
+    }
+  }
+  samples.targets = std::move(targets);
+  dataset.class_names = known;
+  dataset.classes = static_cast<int>(known.size());
+}
+
 }  // namespace
 
 Dataset read_own_arrays(const fs::path& folder, const OwnDatasetOptions& own, FolderRole role) {
@@ -182,6 +217,13 @@ Dataset read_own_arrays(const fs::path& folder, const OwnDatasetOptions& own, Fo
                                   shape, dataset.classes);
   }
   dataset.domain_names = domain_names_of(own, dataset);
+  if (!visits) {
+    visitor.rows.resize(dataset.train.count());
+    std::iota(visitor.rows.begin(), visitor.rows.end(), 0U);
+  }
+  if (!own.model.classes.empty() && !dataset.class_names.empty()) {
+    number_as_model_(dataset, own.model.classes, visitor.rows, train.labels->name);
+  }
   if (visits) {
     mark_labels_(dataset, std::move(visitor.rows));
   }

@@ -55,8 +55,10 @@ void require_keys(const OwnDatasetOptions& own, FolderRole role, Problems& probl
   }
 }
 
-/// Whether the dataset.toml tells the classes, rather than the samples that happen to be there.
-bool tells_classes(const OwnDatasetOptions& own) { return own.classes > 0 || !split_list(own.class_names).empty(); }
+/// Whether the dataset.toml, or a model, tells the classes, rather than the samples that happen to be there.
+bool tells_classes(const OwnDatasetOptions& own) {
+  return own.classes > 0 || !split_list(own.class_names).empty() || !own.model.classes.empty();
+}
 
 bool has_two_classes(const Samples& samples) {
   const std::vector<std::int32_t>& labels = samples.labels;
@@ -79,10 +81,14 @@ void check_classes(const Dataset& dataset, const OwnDatasetOptions& own, const f
   // Words and folders get numbers by their order; numbers in arrays are what they are.
   const bool counts_words = !tells_classes(own) && !dataset.class_names.empty();
   const bool enough = role == FolderRole::client ? varied : !counts_words || dataset.class_names.size() > 1;
-  require(tells_classes(own) || enough, ErrorCode::invalid_data,
-          "[dataset] {}: dataset.class_names or dataset.classes must be given where only one class occurs, got only "
-          "class {}",
-          folder.string(), dataset.class_names.empty() ? std::to_string(first) : dataset.class_names.front());
+  if (!tells_classes(own) && !enough) {
+    throw OpenQuestion(
+        ErrorCode::invalid_data,
+        fmt::format("[dataset] {}: dataset.class_names or dataset.classes must be given where only one class occurs, "
+                    "got only class {}",
+                    folder.string(),
+                    dataset.class_names.empty() ? std::to_string(first) : dataset.class_names.front()));
+  }
   if (counts_words) {
     log::warning(
         "{}: its classes ({}) are numbered by the names that occur in it; in a federation class_names should be given "
@@ -147,6 +153,10 @@ std::vector<std::string> split_list(std::string_view text) {
   return parts;
 }
 
+std::vector<std::string> model_classes_or(const OwnDatasetOptions& own, std::vector<std::string> names) {
+  return own.model.classes.empty() ? std::move(names) : own.model.classes;
+}
+
 fs::path own_file(const fs::path& folder, std::string_view key, const std::string& file) {
   const fs::path path(file);
   const bool climbs = std::any_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
@@ -199,6 +209,7 @@ Dataset read_own_dataset(const fs::path& folder, const LoadOptions& options) {
   } else {
     own = describe_pictures(folder, options);
   }
+  own.model = options.model;
   Dataset dataset;
   switch (own.kind) {
     case OwnKind::npy:

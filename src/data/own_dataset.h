@@ -50,6 +50,8 @@ struct OwnDatasetOptions {
   int image_size = 64;
   int channels = 3;
 
+  DataNames model = {};  ///< no key: LoadOptions::model
+
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("name", self.name, anything(), "what reports call the dataset; empty: the folder's name");
@@ -104,6 +106,8 @@ void mark_labels_(Dataset& dataset, std::vector<std::uint32_t> rows);
 
 /// "a, b" as {"a", "b"}.
 [[nodiscard]] std::vector<std::string> split_list(std::string_view text);
+/// `names` if the model that the samples are for knows no others, else those of its classes.
+[[nodiscard]] std::vector<std::string> model_classes_or(const OwnDatasetOptions& own, std::vector<std::string> names);
 /// A file named in a dataset.toml: below the folder, never outside of it.
 [[nodiscard]] std::filesystem::path own_file(const std::filesystem::path& folder, std::string_view key,
                                              const std::string& file);

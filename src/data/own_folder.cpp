@@ -13,13 +13,15 @@
 
 namespace feroma {
 
-std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& folder, FolderRole role) {
+std::shared_ptr<const Dataset> read_own_folder(const std::filesystem::path& folder, FolderRole role,
+                                               const DataNames& model) {
   std::error_code ignored;
   require(std::filesystem::is_directory(folder, ignored), ErrorCode::invalid_config,
           "[dataset] {} must be a folder with a {} or with pictures, got no folder", folder.string(),
           detail::kOwnDatasetFile);
   LoadOptions options;
   options.role = role;
+  options.model = model;
   auto dataset = std::make_shared<Dataset>(detail::read_own_dataset(folder, options));
   require(dataset->train.count() > 0, ErrorCode::invalid_data, "[dataset] {}: must have samples, got none",
           folder.string());

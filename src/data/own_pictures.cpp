@@ -25,19 +25,22 @@ struct ListedPicture {
 
 std::string_view tree_form(const OwnDatasetOptions& own) { return own.domain_folders ? "DOMAIN/CLASS" : "CLASS"; }
 
-/// The number of the class that a folder's name stands for; one that the dataset.toml does not name is refused.
-std::int32_t class_of(const fs::path& folder, const std::vector<std::string>& names, const std::string& name) {
+/// The number of the class that a folder's name stands for; one that neither the model nor the dataset.toml names is
+/// refused.
+std::int32_t class_of(const fs::path& folder, const OwnDatasetOptions& own, const std::vector<std::string>& names,
+                      const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
   const std::string near = found == names.end() ? nearest_name(name, names) : "";
   require(found != names.end(), ErrorCode::invalid_data,
-          "[pictures] {}: folders of classes must be named in dataset.class_names ({}), got \"{}\"{}", folder.string(),
+          "[pictures] {}: folders of classes must be {} ({}), got \"{}\"{}", folder.string(),
+          own.model.classes.empty() ? "named in dataset.class_names" : "classes that the model knows",
           fmt::join(names, ", "), name, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
   return static_cast<std::int32_t>(found - names.begin());
 }
 
 /// The classes of a client's tree: as named, or else the folders that are there, all of them in every domain.
 std::vector<std::string> tree_classes(const fs::path& folder, const OwnDatasetOptions& own) {
-  std::vector<std::string> names = split_list(own.class_names);
+  std::vector<std::string> names = model_classes_or(own, split_list(own.class_names));
   if (!names.empty()) {
     return names;
   }
@@ -59,12 +62,13 @@ std::vector<std::string> tree_classes(const fs::path& folder, const OwnDatasetOp
 std::vector<ListedPicture> list_tree(const fs::path& folder, const OwnDatasetOptions& own,
                                      const std::vector<std::string>& names, const std::vector<std::string>& domains) {
   std::vector<ListedPicture> list;
+  const bool is_named = !own.class_names.empty() || !own.model.classes.empty();
   for (std::size_t domain = 0; domain < domains.size(); ++domain) {
     const fs::path below = folder / domains[domain];
     for (const std::string& name : sub_folders(below)) {
-      const std::int32_t label = class_of(below, names, name);
+      const std::int32_t label = class_of(below, own, names, name);
       const std::vector<fs::path> paths = pictures_in(below / name);
-      require_pictures(!paths.empty() || !own.class_names.empty(), below / name);
+      require_pictures(!paths.empty() || is_named, below / name);
       for (const fs::path& path : paths) {
         list.push_back(
             {(fs::path(domains[domain]) / name / path.filename()).lexically_normal(), label, static_cast<int>(domain)});
@@ -83,7 +87,7 @@ std::vector<ListedPicture> list_visitor(const fs::path& folder, const OwnDataset
     ListedPicture listed{.file = file, .label = std::nullopt};
     const fs::path folders = file.parent_path();
     if (!names.empty() && std::distance(folders.begin(), folders.end()) > class_level) {
-      listed.label = class_of(folder, names, std::next(folders.begin(), class_level)->string());
+      listed.label = class_of(folder, own, names, std::next(folders.begin(), class_level)->string());
     }
     list.push_back(std::move(listed));
   }
@@ -112,6 +116,9 @@ void append_pictures_(Dataset& dataset, const fs::path& folder, const OwnDataset
 Dataset read_visitor_pictures(const fs::path& folder, const OwnDatasetOptions& own) {
   Dataset dataset;
   dataset.class_names = split_list(own.class_names);
+  if (!dataset.class_names.empty()) {
+    dataset.class_names = model_classes_or(own, std::move(dataset.class_names));
+  }
   dataset.classes =
       dataset.class_names.empty() ? std::max(own.classes, 1) : static_cast<int>(dataset.class_names.size());
   const std::vector<ListedPicture> list = list_visitor(folder, own, dataset.class_names);

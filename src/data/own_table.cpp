@@ -11,7 +11,6 @@
 #include "data/own_dataset.h"
 #include "data/sample_arrays.h"
 #include "feroma/core/error.h"
-#include "feroma/data/columns.h"
 #include "feroma/data/csv.h"
 #include "feroma/data/picture.h"
 
@@ -64,10 +63,10 @@ bool lacks_label(const CsvTable& table, std::size_t row, const std::vector<std::
 }
 
 std::int32_t place_in(const std::vector<std::string>& names, std::string_view value, const CsvTable& table,
-                      std::size_t row, std::string_view column) {
+                      std::size_t row, std::string_view column, std::string_view whose = "") {
   const auto found = std::find(names.begin(), names.end(), value);
-  require(found != names.end(), ErrorCode::invalid_data, "[csv] {}:{}: column \"{}\" must be one of {}, got \"{}\"",
-          table.name(), table.line(row), column, fmt::join(names, ", "), value);
+  require(found != names.end(), ErrorCode::invalid_data, "[csv] {}:{}: column \"{}\" must be one of {}{}, got \"{}\"",
+          table.name(), table.line(row), column, whose, fmt::join(names, ", "), value);
   return static_cast<std::int32_t>(found - names.begin());
 }
 
@@ -86,7 +85,8 @@ void append_label_(Samples& samples, const CsvTable& table, std::size_t row, con
   }
   const std::size_t column = table.column(columns.front());
   if (!words.classes.empty()) {
-    samples.labels.push_back(place_in(words.classes, table.cell(row, column), table, row, columns.front()));
+    samples.labels.push_back(place_in(words.classes, table.cell(row, column), table, row, columns.front(),
+                                      own.model.classes.empty() ? "" : "the model's classes "));
     return;
   }
   const std::int64_t label = table.integer(row, column);
@@ -95,9 +95,24 @@ void append_label_(Samples& samples, const CsvTable& table, std::size_t row, con
   samples.labels.push_back(static_cast<std::int32_t>(label));
 }
 
-/// The columns that hold numbers: the listed ones, or all that nothing else claims.
-std::vector<std::size_t> input_columns(const CsvTable& table, const OwnDatasetOptions& own) {
+/// The columns that a model takes, in its order, whatever else the table has.
+std::vector<std::size_t> model_columns(const CsvTable& table, const std::vector<std::string>& names) {
   std::vector<std::size_t> columns;
+  for (const std::string& name : names) {
+    require(table.has_column(name), ErrorCode::invalid_data,
+            "[csv] {}: must have a column \"{}\" like the training data, got {}", table.name(), name,
+            fmt::join(table.columns(), ", "));
+    columns.push_back(table.column(name));
+  }
+  return columns;
+}
+
+/// The columns that hold numbers: a model's, or the listed ones, or all that nothing else claims.
+std::vector<std::size_t> input_columns(const CsvTable& table, const fs::path& folder, const OwnDatasetOptions& own) {
+  std::vector<std::size_t> columns = model_columns(table, own.model.columns);
+  if (!columns.empty()) {
+    return columns;
+  }
   for (const std::string& column : split_list(own.input_columns)) {
     columns.push_back(table.column(column));
   }
@@ -116,7 +131,7 @@ std::vector<std::size_t> input_columns(const CsvTable& table, const OwnDatasetOp
     }
   }
   require(!columns.empty(), ErrorCode::invalid_data, "[csv] {}: must have columns of numbers, got none", table.name());
-  ask_about_inputs(table, columns);
+  ask_about_inputs(table, columns, (folder / kOwnDatasetFile).string());
   return columns;
 }
 
@@ -130,7 +145,7 @@ void append_inputs_(Samples& samples, const CsvTable& table, const fs::path& fol
     }
     return;
   }
-  const std::vector<std::size_t> columns = input_columns(table, own);
+  const std::vector<std::size_t> columns = input_columns(table, folder, own);
   samples.shape = own.shape.empty() ? SampleShape{.channels = 1, .height = 1, .width = static_cast<int>(columns.size())}
                                     : parse_shape(own.shape, "dataset.shape");
   require(static_cast<std::size_t>(samples.shape.size()) == columns.size(), ErrorCode::invalid_data,
@@ -187,7 +202,29 @@ TableRows read_table(const CsvTable& table, const fs::path& folder, const OwnDat
   return out;
 }
 
-/// Fills in the classes: what the columns or the dataset.toml say, else the words that occur.
+/// Several columns of labels in the order of the model's classes, by their names.
+std::string arranged_labels(const OwnDatasetOptions& own, const std::string& table) {
+  std::vector<std::string> columns = split_list(own.label_column);
+  if (columns.size() < 2 || own.model.classes.empty()) {
+    return own.label_column;
+  }
+  const bool is_same =
+      std::is_permutation(columns.begin(), columns.end(), own.model.classes.begin(), own.model.classes.end());
+  require(is_same, ErrorCode::invalid_data, "[csv] {}: dataset.label_column must name the model's classes {}, got {}",
+          table, fmt::join(own.model.classes, ", "), fmt::join(columns, ", "));
+  return fmt::format("{}", fmt::join(own.model.classes, ", "));
+}
+
+/// Whether labels are words rather than numbers: those that a dataset.toml counts are numbers unless a model knows all
+/// of them as words.
+bool are_words(const std::vector<std::string>& occurring, const OwnDatasetOptions& own) {
+  const std::vector<std::string>& known = own.model.classes;
+  return own.classes == 0 || (!known.empty() && std::all_of(occurring.begin(), occurring.end(), [&](const auto& word) {
+           return std::find(known.begin(), known.end(), word) != known.end();
+         }));
+}
+
+/// Fills in the classes: what a model, the columns or the dataset.toml say, else the words that occur.
 void name_classes_(Dataset& dataset, Vocabulary& words, const std::vector<CsvTable>& tables,
                    const OwnDatasetOptions& own, FolderRole role) {
   const std::vector<std::string> label_columns = split_list(own.label_column);
@@ -197,8 +234,12 @@ void name_classes_(Dataset& dataset, Vocabulary& words, const std::vector<CsvTab
     dataset.class_names = label_columns;
     return;
   }
-  if (words.classes.empty() && own.classes == 0) {
-    words.classes = classes_in(tables, label_columns, role);
+  if (words.classes.empty()) {
+    const std::vector<std::string> occurring = classes_in(tables, label_columns, role);
+    words.classes = are_words(occurring, own) ? occurring : std::vector<std::string>();
+  }
+  if (!words.classes.empty()) {
+    words.classes = model_classes_or(own, std::move(words.classes));
   }
   dataset.classes = words.classes.empty() ? std::max(own.classes, 1) : static_cast<int>(words.classes.size());
   dataset.class_names = words.classes;
@@ -206,8 +247,10 @@ void name_classes_(Dataset& dataset, Vocabulary& words, const std::vector<CsvTab
 
 }  // namespace
 
-Dataset read_own_table(const fs::path& folder, const OwnDatasetOptions& own, FolderRole role) {
+Dataset read_own_table(const fs::path& folder, const OwnDatasetOptions& given, FolderRole role) {
   const bool visits = role == FolderRole::visitor;
+  OwnDatasetOptions own = given;
+  own.label_column = arranged_labels(given, own.file);
   std::vector<CsvTable> tables;
   tables.push_back(read_csv(own_file(folder, "dataset.file", own.file)));
   if (!own.test_file.empty() && !visits) {
@@ -227,8 +270,8 @@ Dataset read_own_table(const fs::path& folder, const OwnDatasetOptions& own, Fol
     divide_(dataset, std::move(all.samples), own, role);
   } else {
     dataset.train = std::move(all.samples);
+    own.model.columns = dataset.train.columns;
     dataset.test = read_table(tables.back(), folder, own, words, dataset.classes, role).samples;
-    arrange_columns_(dataset.test, dataset.train.columns, "[csv] " + tables.back().name());
   }
   if (visits) {
     mark_labels_(dataset, std::move(all.labelled));

@@ -8,9 +8,9 @@
 
 namespace feroma {
 
-VisitorData read_visitor_data(const std::filesystem::path& folder) {
+VisitorData read_visitor_data(const std::filesystem::path& folder, const DataNames& model) {
   VisitorData visitor;
-  visitor.dataset = read_own_folder(folder, FolderRole::visitor);
+  visitor.dataset = read_own_folder(folder, FolderRole::visitor, model);
   std::vector<std::uint32_t> rows(visitor.dataset->train.count());
   std::iota(rows.begin(), rows.end(), 0U);
   visitor.all = plain_view(*visitor.dataset, rows);

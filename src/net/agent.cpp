@@ -100,8 +100,8 @@ void Agent::prepare_work(const v1::Welcome& welcome) {
   if (work_ != nullptr) {
     return;  // the server holds clients to their job, so it is the same one
   }
+  data_.expect_columns(columns_in(welcome));  // first: which columns count says how many there are
   ClientWork own = make_client_work(welcome, {data_.shape(), data_.classes(), data_.multi_label()}, options_.privacy);
-  data_.expect_columns(columns_in(welcome));
   std::optional<Disclosure> disclosure;
   guarded_ = own.experiment.privacy.guarded();
   if (guarded_) {

@@ -3,7 +3,6 @@
 
 #include "feroma/core/error.h"
 #include "feroma/core/log.h"
-#include "feroma/data/columns.h"
 #include "feroma/data/own_folder.h"
 #include "feroma/data/plain_view.h"
 #include "feroma/net/client_data.h"
@@ -45,10 +44,13 @@ class FolderData final : public ClientData {
   }
 
   void expect_columns(const std::vector<std::string>& columns) override {
-    columns_ = columns;
-    for (auto& [window, version] : read_) {
-      version.dataset = arranged(std::move(version.dataset));
+    if (columns.empty() || columns == present().dataset->train.columns) {
+      names_.columns = columns;
+      return;
     }
+    names_.columns = columns;
+    read_.clear();
+    read_if_changed();
   }
 
   [[nodiscard]] View train_of_window(int window) override {
@@ -59,18 +61,6 @@ class FolderData final : public ClientData {
   }
 
  private:
-  /// A folder's data with their columns as the federation has them.
-  [[nodiscard]] std::shared_ptr<const Dataset> arranged(std::shared_ptr<const Dataset> read) const {
-    const std::string problem = column_problem(read->train, columns_);
-    require(problem.empty(), ErrorCode::invalid_data, "{}: {}", folder_.string(), problem);
-    if (!needs_arranging(read->train, columns_)) {
-      return read;
-    }
-    auto copy = std::make_shared<Dataset>(*read);
-    arrange_columns_(copy->train, columns_, folder_.string());
-    return copy;
-  }
-
   [[nodiscard]] const Version& present() const { return read_.at(window_); }
 
   /// Reads the folder where its files are not those that were read last. The first time errors say what is wrong with
@@ -97,7 +87,7 @@ class FolderData final : public ClientData {
       return;
     }
     Version version;
-    version.dataset = arranged(read_own_folder(folder_, FolderRole::client));
+    version.dataset = read_own_folder(folder_, FolderRole::client, names_);
     require(fingerprint_of(folder_) == fingerprint, ErrorCode::invalid_data,
             "{}: its files changed while they were read", folder_.string());
     const Dataset& dataset = *version.dataset;
@@ -128,8 +118,8 @@ class FolderData final : public ClientData {
 
   fs::path folder_;
   net::DataVersions versions_;
-  std::map<int, Version> read_;       ///< views borrow from these
-  std::vector<std::string> columns_;  ///< the federation's; none where it has not said
+  std::map<int, Version> read_;  ///< views borrow from these
+  DataNames names_;              ///< the federation's; none where it has not said
   bool keeps_past_ = false;
   bool has_own_scale_ = false;  ///< nobody scales the inputs
   int window_ = 0;

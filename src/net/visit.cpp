@@ -8,8 +8,8 @@
 
 namespace feroma {
 
-Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, const VisitorWish& wish,
-                      double wait_seconds, const Stop& stop) {
+Assigned visit_server(const ClientPlan& plan, const ReadVisitor& read, const VisitorWish& wish, double wait_seconds,
+                      const Stop& stop) {
   net::require_connectable(plan);
   const Clock::time_point until = plan.clock->now() + Clock::seconds(wait_seconds);
   net::VisitorOptions options{plan.state, plan.privacy};
@@ -19,7 +19,7 @@ Assigned visit_server(const ClientPlan& plan, const VisitorSamples& samples, con
   for (;;) {
     net::Ending ending{v1::REASON_UNSPECIFIED, "", 0.5};
     if (const net::Attempt attempt = net::connect(plan, stop); attempt.link != nullptr) {
-      std::variant<Assigned, net::Ending> result = net::pay_visit(*attempt.link, options, samples, wish, stop);
+      std::variant<Assigned, net::Ending> result = net::pay_visit(*attempt.link, options, read, wish, stop);
       if (auto* assigned = std::get_if<Assigned>(&result)) {
         return std::move(*assigned);
       }

@@ -23,13 +23,13 @@ v1::Hello hello_of(const VisitorWish& wish) {
 /// What a visit needs once the server has said what it works with.
 class Visit {
  public:
-  Visit(const v1::Welcome& welcome, const VisitorOptions& options, const VisitorSamples& samples)
-      : work_(make_client_work(welcome, {samples.all.shape, 0, false}, options.privacy)),
-        samples_(samples),
+  Visit(const v1::Welcome& welcome, const VisitorOptions& options, const ReadVisitor& read)
+      : samples_(read({columns_in(welcome), {}})),
+        work_(make_client_work(welcome, {samples_.all.shape, 0, false}, options.privacy)),
         data_(options.data) {
     if (work_.experiment.privacy.guarded()) {
       disclosure_.emplace(work_.experiment.privacy, ledger_place(options.privacy, options.state, options.witness),
-                          welcome.job(), system_entropy(), samples.version);
+                          welcome.job(), system_entropy(), samples_.version);
     }
     if (disclosure_ && !data_.empty()) {
       disclosure_->hold_to("the server", known_to(welcome, data_));
@@ -52,7 +52,7 @@ class Visit {
     if (assigned_.standardise) {
       assigned_.scales = take_scales(asked, assigned_.input, "the server's question");
     }
-    fitted_.emplace(samples_, assigned_.names.columns, assigned_.scales);
+    scaled_.emplace(samples_, assigned_.scales);
     TestContext context = this->context();
     const Message told = work_.algorithm->visitor_profile(asked, context);
     assigned_.bytes_up += told.bytes();
@@ -67,7 +67,7 @@ class Visit {
   }
 
   [[nodiscard]] Assigned take(const Job& job) {
-    require(fitted_.has_value(), ErrorCode::invalid_data, "the server's offer came before its question");
+    require(scaled_.has_value(), ErrorCode::invalid_data, "the server's offer came before its question");
     const Message message = decode_message(job.bytes, work_.initial->shared_layout(), "the server's offer");
     const Offer offer = offer_from(message);
     TestContext context = this->context();
@@ -81,8 +81,8 @@ class Visit {
  private:
   [[nodiscard]] TestContext context() {
     return {ClientId{0},
-            fitted_->all(),
-            fitted_->labelled(),
+            scaled_->all(),
+            scaled_->labelled(),
             work_.rng.derive("visitor"),
             *work_.trainer,
             seconds_,
@@ -90,10 +90,10 @@ class Visit {
             disclosure_ ? &*disclosure_ : nullptr};
   }
 
+  const VisitorSamples samples_;
   ClientWork work_;
-  const VisitorSamples& samples_;
   const std::string data_;
-  std::optional<FittedSamples> fitted_;  ///< since the server has said how
+  std::optional<ScaledSamples> scaled_;  ///< since the server has said how
   std::optional<Disclosure> disclosure_;
   StageSeconds seconds_;
   Assigned assigned_;
@@ -101,7 +101,7 @@ class Visit {
 
 }  // namespace
 
-std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options, const VisitorSamples& samples,
+std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options, const ReadVisitor& read,
                                          const VisitorWish& wish, const Stop& stop) {
   const Clock::duration patience = Clock::seconds(options.patience_seconds);
   Watchdog watchdog(link, stop, *options.clock, patience);
@@ -111,7 +111,7 @@ std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions&
   if (auto* ending = std::get_if<Ending>(&met)) {
     return std::move(*ending);
   }
-  Visit visit(std::get<v1::Welcome>(met), options, samples);
+  Visit visit(std::get<v1::Welcome>(met), options, read);
   Intake intake(session, visit.largest_task());
   v1::ServerFrame frame;
   while (link.receive(frame)) {

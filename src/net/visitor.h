@@ -21,7 +21,7 @@ struct VisitorOptions {
 /// A client that takes no part in training, over one connection: describes its data without labels, takes the offer and
 /// chooses where it is to. An ending where the server had none.
 [[nodiscard]] std::variant<Assigned, Ending> pay_visit(ServerLink& link, const VisitorOptions& options,
-                                                       const VisitorSamples& samples, const VisitorWish& wish,
+                                                       const ReadVisitor& read, const VisitorWish& wish,
                                                        const Stop& stop);
 
 }  // namespace feroma::net

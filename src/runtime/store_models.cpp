@@ -73,8 +73,6 @@ void store_state(const fs::path& folder, const Algorithm& algorithm, const std::
 
 }  // namespace
 
-DataNames names_in(const Dataset& dataset) { return {dataset.train.columns, dataset.class_names}; }
-
 std::map<std::string, std::string> about_model(const std::string& model, const std::string& algorithm,
                                                const InputScales& scales) {
   std::map<std::string, std::string> about{{"model", model}, {"algorithm", algorithm}};

@@ -1,5 +1,4 @@
 #include "feroma/core/error.h"
-#include "feroma/data/columns.h"
 #include "feroma/evaluation/visit.h"
 #include "feroma/runtime/assigned.h"
 #include "feroma/runtime/input_survey.h"
@@ -23,21 +22,10 @@ auto named(const std::string& label, Step step) {
 
 }  // namespace
 
-FittedSamples::FittedSamples(const VisitorSamples& samples, std::span<const std::string> columns,
-                             std::span<const InputScale> scales)
+ScaledSamples::ScaledSamples(const VisitorSamples& samples, std::span<const InputScale> scales)
     : all_(with_scales(samples.all, scales)) {
   if (samples.labelled != nullptr) {
     labelled_ = with_scales(*samples.labelled, scales);
-  }
-  if (!needs_arranging(*all_.samples, columns)) {
-    return;
-  }
-  Samples copy = *all_.samples;
-  arrange_columns_(copy, columns, "the samples' table");
-  arranged_ = std::make_unique<const Samples>(std::move(copy));
-  all_.samples = arranged_.get();
-  if (labelled_) {
-    labelled_->samples = arranged_.get();
   }
 }
 
@@ -56,8 +44,8 @@ Assigned assign_from(const OpenedStore& store, const VisitorSamples& samples, co
   Trainer trainer(*engine);
   StageSeconds seconds;
   const Rng rng(static_cast<std::uint64_t>(store.experiment.scenario.seed));
-  const FittedSamples fitted(samples, store.names.columns, store.scales);
-  TestContext context{ClientId{0}, fitted.all(), fitted.labelled(), rng.derive("visitor"),
+  const ScaledSamples scaled(samples, store.scales);
+  TestContext context{ClientId{0}, scaled.all(), scaled.labelled(), rng.derive("visitor"),
                       trainer,     seconds,      nullptr,           disclosure};
   const Message question = store.algorithm->visitor_question();
   Message sent = question;

@@ -55,7 +55,7 @@ TEST_F(OwnDataset, ColumnsOfTwoTablesGoByTheirNames) {
   EXPECT_EQ(dataset->test.columns, dataset->train.columns);
   EXPECT_EQ(dataset->test.values, (std::vector<float>{3, 30, 4, 40}));
   put("b.csv", "w,y,v\n30,0,3\n");
-  refuses(ErrorCode::invalid_data, "b.csv: must have a column \"x\" like the training data; \"v\" is none of theirs");
+  refuses(ErrorCode::invalid_data, "b.csv: must have a column \"x\" like the training data, got w, y, v");
 }
 
 TEST_F(OwnDataset, OneNpzWithSeveralLabelsPerSample) {
@@ -96,25 +96,26 @@ TEST_F(OwnDataset, ATableOfNumbersWithDomainsAndOwners) {
 }
 
 TEST_F(OwnDataset, TimesAmongTheInputsAreAQuestion) {
-  const std::string answer = "dataset.input_columns must name the columns that models learn from";
+  const std::string answer = "dataset.input_columns must name the columns that models learn from in " +
+                             (folder_ / "dataset.toml").string() + ", of x";
   const auto table = [&](const std::string& first, const std::string& second) {
     put("all.csv", "when,x,y\n" + first + ",1,0\n" + second + ",2,1\n" + first + ",3,0\n" + second + ",4,1\n");
   };
   describe("kind = \"csv\"\nfile = \"all.csv\"\nlabel_column = \"y\"\n");
   for (const std::string time : {"2013-03-01", "2016-04-01 00:00:07", "1.3.2013", "2013-03-01T10:00:00Z", "10:30"}) {
     table(time, time);
-    refuses(ErrorCode::invalid_data, "all.csv: column \"when\" holds times (\"" + time + "\"); " + answer);
+    refuses(ErrorCode::invalid_config, "all.csv: column \"when\" holds times (\"" + time + "\"); " + answer);
   }
   for (const auto& [first, second, unit] :
        std::vector<std::array<std::string, 3>>{{"1362096000", "1362099600", "seconds"},
                                                {"1362096000000", "1362099600000", "milliseconds"},
                                                {"1.3620960e18", "1362099600000000000", "nanoseconds"}}) {
     table(first, second);
-    refuses(ErrorCode::invalid_data,
+    refuses(ErrorCode::invalid_config,
             "column \"when\" looks like times (Unix " + unit + ", \"" + first + "\"); " + answer);
   }
   table("north", "south");
-  refuses(ErrorCode::invalid_data, "all.csv:2: column \"when\" must be a finite number, got \"north\"; " + answer);
+  refuses(ErrorCode::invalid_config, "all.csv:2: column \"when\" must be a finite number, got \"north\"; " + answer);
   for (const auto& [first, second] :
        std::vector<std::pair<std::string, std::string>>{{"2013", "2014"}, {"-1.5", "2e9"}, {"600000000", "7"}}) {
     table(first, second);

@@ -148,6 +148,82 @@ TEST_F(OwnVisitor, OneWordAloneHasNoNumber) {
   EXPECT_NE(warnings.text().find("class_names should be given"), std::string::npos) << warnings.text();
 }
 
+TEST_F(OwnVisitor, WordsHaveTheNumbersOfTheModel) {
+  const DataNames model{{}, {"mild", "severe", "none"}};
+  const std::string table = "kind = \"csv\"\nfile = \"t.csv\"\nlabel_column = \"y\"\n";
+  put("t.csv", "x,y\n1,severe\n2,none\n3,\n4,severe\n");
+  const test::Warnings warnings;
+  for (const std::string more : {"", "class_names = \"none, severe\"\n", "class_names = \"severe, other, none\"\n"}) {
+    describe(table + more);
+    const VisitorData visitor = read_visitor_data(folder_, model);
+    EXPECT_EQ(visitor.dataset->train.labels, (Labels{1, 2, 0, 1})) << more;
+    EXPECT_EQ(visitor.dataset->labelled_rows, (Rows{0, 1, 3}));
+    EXPECT_EQ(visitor.dataset->class_names, model.classes);
+    EXPECT_EQ(visitor.dataset->classes, 3);
+  }
+  EXPECT_EQ(warnings.text(), "") << "somebody numbers them";
+  put("t.csv", "x,y\n1,none\n2,none\n");
+  EXPECT_EQ(read_visitor_data(folder_, model).dataset->train.labels, (Labels{2, 2})) << "one class will do";
+  put("t.csv", "x,y\n1,none\n2,dire\n");
+  expect_error(ErrorCode::invalid_data,
+               "t.csv:3: column \"y\" must be one of the model's classes mild, severe, none, got \"dire\"",
+               [&] { return read_visitor_data(folder_, model); });
+}
+
+TEST_F(OwnVisitor, NumbersAreWordsWhereTheModelKnowsThemAsSuch) {
+  describe("kind = \"csv\"\nfile = \"t.csv\"\nlabel_column = \"y\"\nclasses = 3\n");
+  put("t.csv", "x,y\n1,2\n2,1\n");
+  EXPECT_EQ(read_visitor_data(folder_, {{}, {"0", "2", "1"}}).dataset->train.labels, (Labels{1, 2}));
+  EXPECT_EQ(read_visitor_data(folder_, {{}, {"a", "b", "c"}}).dataset->train.labels, (Labels{2, 1}));
+  put_inputs(3, "labels = \"y.npy\"\n");
+  put_floats("y.npy", {2, -1, 0}, {3});
+  EXPECT_EQ(read_visitor_data(folder_, {{}, {"c", "b", "a"}}).dataset->train.labels, (Labels{2, 0, 0}));
+  put_inputs(3, "labels = \"y.npy\"\nclass_names = \"a, d, c\"\n");
+  EXPECT_EQ(read_visitor_data(folder_, {{}, {"c", "b", "a"}}).dataset->train.labels, (Labels{0, 0, 2}));
+  put_floats("y.npy", {2, -1, 1}, {3});
+  expect_error(ErrorCode::invalid_data, "y.npy: labels must be of the model's classes c, b, a, got 1 (\"d\") in row 2",
+               [&] {
+                 return read_visitor_data(folder_, {{}, {"c", "b", "a"}});
+               });
+}
+
+TEST_F(OwnVisitor, SeveralLabelsComeIntoTheOrderOfTheModel) {
+  const DataNames model{{}, {"a", "b"}};
+  describe("kind = \"csv\"\nfile = \"t.csv\"\nlabel_column = \"b, a\"\n");
+  put("t.csv", "x,b,a\n1,1,0\n2,,\n");
+  EXPECT_EQ(read_visitor_data(folder_, model).dataset->train.targets, (std::vector<std::uint8_t>{0, 1, 0, 0}));
+  expect_error(ErrorCode::invalid_data, "dataset.label_column must name the model's classes a, c, got b, a", [&] {
+    return read_visitor_data(folder_, {{}, {"a", "c"}});
+  });
+  put_inputs(2, "labels = \"y.npy\"\nclass_names = \"b, a\"\n");
+  put_floats("y.npy", {1, 0, -1, -1}, {2, 2});
+  EXPECT_EQ(read_visitor_data(folder_, model).dataset->train.targets, (std::vector<std::uint8_t>{0, 1, 0, 0}));
+}
+
+TEST_F(OwnVisitor, FoldersOfClassesHaveTheNumbersOfTheModel) {
+  describe("kind = \"pictures\"\ndomain_folders = false\nimage_size = 2\nclass_names = \"dog, cat\"\n");
+  put_pictures({"cat/1.png", "dog/1.png"});
+  EXPECT_EQ(read_visitor_data(folder_, {{}, {"cat", "cow", "dog"}}).dataset->train.labels, (Labels{0, 2}));
+  expect_error(ErrorCode::invalid_data,
+               "folders of classes must be classes that the model knows (cow, dog), got \"cat\"", [&] {
+                 return read_visitor_data(folder_, {{}, {"cow", "dog"}});
+               });
+}
+
+TEST_F(OwnVisitor, ATableGivesTheColumnsOfTheModel) {
+  describe("kind = \"csv\"\nfile = \"t.csv\"\n");
+  put("t.csv", "when,w,h,name\n2013-03-01,1,2,x\n2013-03-02,3,4,y\n");
+  const VisitorData visitor = read_visitor_data(folder_, {{"h", "w"}, {}});
+  EXPECT_EQ(visitor.dataset->train.values, (std::vector<float>{2, 1, 4, 3}));
+  EXPECT_EQ(visitor.dataset->train.columns, (Names{"h", "w"}));
+  expect_error(ErrorCode::invalid_data, "t.csv: must have a column \"d\" like the training data, got when, w, h, name",
+               [&] {
+                 return read_visitor_data(folder_, {{"h", "w", "d"}, {}});
+               });
+  describe("kind = \"csv\"\nfile = \"t.csv\"\ninput_columns = \"w, h\"\n");
+  EXPECT_EQ(read_visitor_data(folder_, {{"h"}, {}}).dataset->train.values, (std::vector<float>{2, 4}));
+}
+
 TEST_F(OwnVisitor, PicturesMayLieAnywhereAndAreSortedByPath) {
   put_pictures({"b.png", "a/2.png", "a/1.png", ".hidden.png", ".cache/x.png", "c/d/e.PNG", "b.jpg"});
   put("notes.txt", "no picture");

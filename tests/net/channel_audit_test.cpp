@@ -115,7 +115,8 @@ class ChannelAudit : public FederationTest {
     Pipe pipe(coordinator->hub(), {"pipe", ClientId{visitors_++}, ""}, recorded.listener());
     VisitorOptions options{folder / name};
     options.data = "0123456789abcdef";
-    const auto result = pay_visit(pipe, options, samples, wish, stop);
+    const auto result = pay_visit(
+        pipe, options, [&](const DataNames&) { return samples; }, wish, stop);
     EXPECT_TRUE(std::holds_alternative<Assigned>(result)) << name;
     EXPECT_EQ(audit_ledger(folder / name / "ledger").size(), 1U) << name;
     recorded.read_answers(layout);

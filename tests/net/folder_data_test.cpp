@@ -62,8 +62,19 @@ TEST(FolderData, ColumnsComeIntoTheOrderOfTheFederation) {
   write_visits(folder, 150);
   EXPECT_GE(first_sample(data->shard(2).train)[0], 100) << "those that come later too";
   const std::string refused = error_of(ErrorCode::invalid_data, [&] { data->expect_columns({"pressure", "weight"}); });
-  EXPECT_TRUE(holds(refused, "clinic: must have a column \"weight\" like the training data; \"age\" is none"))
+  EXPECT_TRUE(
+      holds(refused, "visits.csv: must have a column \"weight\" like the training data, got age, pressure, ill"))
       << refused;
+}
+
+TEST(FolderData, OnlyTheColumnsOfTheFederationCount) {
+  const TempFolder folder;
+  write_visits(folder, 100, ",more");
+  const std::unique_ptr<ClientData> data = folder_client_data(folder / "clinic", folder / "state");
+  EXPECT_EQ(data->shape().size(), 3);
+  data->expect_columns({"age", "pressure"});
+  EXPECT_EQ(data->shape().size(), 2);
+  EXPECT_EQ(data->shard(1).window, 0);
 }
 
 TEST(FolderData, LargeInputsAreWarnedOfWhereNobodyScalesThem) {

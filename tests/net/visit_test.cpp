@@ -13,6 +13,11 @@
 namespace feroma::net::test {
 namespace {
 
+/// Samples that are the same whatever a model calls things.
+ReadVisitor reads(const VisitorSamples& samples) {
+  return [samples](const DataNames&) { return samples; };
+}
+
 class Visiting : public FederationTest {
  protected:
   /// A server that has finished its rounds and is still there.
@@ -32,7 +37,7 @@ class Visiting : public FederationTest {
   std::variant<Assigned, Ending> visit(const VisitorSamples& samples, const VisitorWish& wish = {},
                                        const Pipe::Meddle& meddle = {}) {
     Pipe pipe(coordinator->hub(), {"pipe", std::nullopt, ""}, meddle);
-    return pay_visit(pipe, {folder / "visitor"}, samples, wish, stop);
+    return pay_visit(pipe, {folder / "visitor"}, reads(samples), wish, stop);
   }
 
   /// Of two visits.
@@ -184,7 +189,9 @@ TEST_F(Visiting, ALostLedgerIsMissedByTheServerAndByTheFileBesideTheData) {
     options.witness = has_file ? folder / (data + "-releases") : "";
     Pipe pipe(coordinator->hub(), {"pipe", ClientId{number}, ""});
     try {
-      return std::holds_alternative<Assigned>(pay_visit(pipe, options, {shard.data, nullptr, 7}, {}, stop)) ? "" : "no";
+      return std::holds_alternative<Assigned>(pay_visit(pipe, options, reads({shard.data, nullptr, 7}), {}, stop))
+                 ? ""
+                 : "no";
     } catch (const Error& error) {
       return error.what();
     }
@@ -260,7 +267,7 @@ TEST_F(Visiting, WhoAsksForPrivacyTellsNothingToAServerWithout) {
     return true;
   });
   try {
-    static_cast<void>(pay_visit(pipe, options, {shard.data}, {}, stop));
+    static_cast<void>(pay_visit(pipe, options, reads({shard.data}), {}, stop));
     ADD_FAILURE() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "[privacy] this client asks for mode gaussian or stricter, the federation has off");

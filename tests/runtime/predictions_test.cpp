@@ -30,7 +30,12 @@ TEST(Predictions, NamesAreTheModels) {
   EXPECT_EQ(predictions_csv(assigned, {}, probabilities), "sample,class,probability\n0,2,0.750000\n");
   assigned.names.classes = {"bird", "cat", "dog"};
   EXPECT_EQ(predictions_csv(assigned, {}, probabilities),
-            "sample,class,probability,predicted_name\n0,2,0.750000,dog\n");
+            "sample,class,probability,predicted_name\n0,dog,0.750000,dog\n");
+  Dataset numbered;
+  numbered.labelled_rows = {0};
+  EXPECT_EQ(predictions_csv(assigned, numbered, probabilities),
+            "sample,class,probability,predicted_name\n0,2,0.750000,dog\n")
+      << "labels of an array";
 }
 
 }  // namespace

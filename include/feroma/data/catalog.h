@@ -33,6 +33,7 @@ struct LoadOptions {
   int first_classes = 0;      ///< picture trees: keep only so many classes, in order of their names; 0 keeps all
   double age_threshold = 50;  ///< chest X-rays: "old" from this age on
   FolderRole role = FolderRole::scenario;  ///< own folders: whom they are read for
+  DataNames model = {};                    ///< own folders: what the model that the samples are for calls things
 };
 
 /// A dataset this build knows: what it is, where it comes from and how its files are read.

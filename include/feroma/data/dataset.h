@@ -41,6 +41,16 @@ struct Dataset {
   std::vector<std::string> sample_names;     ///< a client's or visitor's pictures: paths below the folder
 };
 
+/// What the data behind models call things; all of it may be empty.
+struct DataNames {
+  std::vector<std::string> columns;  ///< a table's, in the order in which models take them
+  std::vector<std::string> classes;  ///< one per class
+  friend bool operator==(const DataNames&, const DataNames&) = default;
+};
+
+/// Those of a dataset.
+[[nodiscard]] DataNames names_in(const Dataset& dataset);
+
 /// Refuses, with invalid_data, a dataset whose lists do not fit together or whose labels are out of range.
 void check_dataset(const Dataset& dataset);
 

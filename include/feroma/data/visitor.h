@@ -16,7 +16,7 @@ struct VisitorData {
 };
 
 /// Reads a folder as docs/data.md describes it. Where nothing tells the number of classes, the dataset has as many as
-/// its labels need, and at least one: what the model knows decides.
-[[nodiscard]] VisitorData read_visitor_data(const std::filesystem::path& folder);
+/// its labels need, and at least one: what the model knows decides. `model` as for read_own_folder.
+[[nodiscard]] VisitorData read_visitor_data(const std::filesystem::path& folder, const DataNames& model = {});
 
 }  // namespace feroma

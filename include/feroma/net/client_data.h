@@ -24,8 +24,8 @@ class ClientData {
   virtual void keep_past_windows() {}
   /// The federation's models take inputs as they are: now and after each change the log says where they are too large.
   virtual void expect_own_scale() {}
-  /// The federation calls a table's columns so: now and after each change they are brought into this order by their
-  /// names. An invalid_data error where they are others.
+  /// The federation calls a table's columns so: now and after each change they are those, in this order. An
+  /// invalid_data error where one is missing. Views of before are over.
   virtual void expect_columns(const std::vector<std::string>&) {}
   /// Its training data of a window that it has reached; an invalid_data error where they are gone.
   [[nodiscard]] virtual View train_of_window(int window) = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,21 +39,21 @@ struct VisitorSamples {
   std::int64_t version = 0;  ///< under a budget, what was told of it is told again
 };
 
+/// The samples as a model with these names takes them; what they borrow lives until the next call.
+using ReadVisitor = std::function<VisitorSamples(const DataNames& model)>;
+
 /// A visitor's trainer and what belongs to it.
 [[nodiscard]] std::unique_ptr<Engine> visitor_engine(const Experiment& experiment, const ModelSpec& model);
 
-/// The same samples as a model takes them: a table's columns in its order, at its scale, which must outlive them. An
-/// invalid_data error where a column is none that it knows.
-class FittedSamples {
+/// The same samples at a model's scale, which must outlive them.
+class ScaledSamples {
  public:
-  FittedSamples(const VisitorSamples& samples, std::span<const std::string> columns,
-                std::span<const InputScale> scales);
+  ScaledSamples(const VisitorSamples& samples, std::span<const InputScale> scales);
 
   [[nodiscard]] const View& all() const { return all_; }
   [[nodiscard]] const View* labelled() const { return labelled_ ? &*labelled_ : nullptr; }
 
  private:
-  std::unique_ptr<const Samples> arranged_;  ///< what the views borrow where columns had another order
   View all_;
   std::optional<View> labelled_;
 };

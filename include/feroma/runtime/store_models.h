@@ -15,16 +15,6 @@
 
 namespace feroma {
 
-/// What the data behind models call things; all of it may be empty.
-struct DataNames {
-  std::vector<std::string> columns;  ///< a table's, in the order in which models take them
-  std::vector<std::string> classes;  ///< one per class
-  friend bool operator==(const DataNames&, const DataNames&) = default;
-};
-
-/// Those of a dataset.
-[[nodiscard]] DataNames names_in(const Dataset& dataset);
-
 /// What a store's models are of.
 struct StoreSubject {
   const Experiment& experiment;
