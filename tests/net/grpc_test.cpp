@@ -198,8 +198,10 @@ TEST_F(OverGrpc, AVisitorThatCannotConnectSaysWhy) {
   visitor.server = "127.0.0.1:1";  // nobody is there
   visitor.connect_seconds = 0.25;
   const View samples{};
-  const std::string error = feroma::test::error_of(
-      ErrorCode::io, [&] { static_cast<void>(visit_server(visitor, {samples}, {}, /*wait_seconds=*/0, stop)); });
+  const std::string error = feroma::test::error_of(ErrorCode::io, [&] {
+    static_cast<void>(visit_server(
+        visitor, [&](const DataNames&) { return VisitorSamples{samples}; }, {}, /*wait_seconds=*/0, stop));
+  });
   EXPECT_TRUE(feroma::test::holds(error, "127.0.0.1:1 cannot be reached: "));
   EXPECT_TRUE(feroma::test::holds(error, "Connection refused"));
 }
