@@ -103,11 +103,11 @@ class ScaledTables : public test::FederationFiles {
   }
 
   /// A column that models do not learn from, before all others.
-  void add_times(const std::string& folder) const {
+  void add_column(const std::string& folder, std::string cell, const std::string& value) const {
     std::istringstream lines(text_of(path(folder + "/rows.csv")));
     std::ofstream rows(path(folder + "/rows.csv"));
-    for (std::string line; std::getline(lines, line);) {
-      rows << (line.starts_with(kPatientColumns) ? "when," : "2024-02-03,") << line << "\n";
+    for (std::string line; std::getline(lines, line); cell = value) {
+      rows << cell << "," << line << "\n";
     }
   }
 
@@ -261,7 +261,7 @@ TEST_F(ScaledTables, OtherColumnsAreNoQuestion) {
   write_config("run.toml", "data", "name = 'fedavg'", "test_clients = 1");
   play("run.toml", "run");
   const double accuracy = assigned_and_predicted("run", "data-ward-0");
-  add_times("data-ward-0");
+  add_column("data-ward-0", "when", "2024-02-03");
   EXPECT_EQ(assigned_and_predicted("run", "data-ward-0"), accuracy);
 }
 
@@ -329,7 +329,7 @@ TEST_F(ScaledFederation, ClientsScaleTheirOwnFoldersToo) {
   EXPECT_FALSE(contains(text_of(path("client-0.out")), "inputs are large")) << text_of(path("client-0.out"));
 }
 
-// A site whose columns have another order is like the others, and one that names them otherwise takes no part.
+// A site whose columns have another order is like the others, and so is one that has more.
 TEST_F(ScaledFederation, ColumnsOfSitesGoByTheirNames) {
   write_turned("data-site-2", "data-turned-2", "age");
   for (const int site : {0, 1, 3}) {
@@ -337,7 +337,8 @@ TEST_F(ScaledFederation, ColumnsOfSitesGoByTheirNames) {
   }
   write_turned("data-ward-0", "ward-turned", "age");
   write_turned("data-ward-0", "ward-renamed", "years");
-  add_times("data-ward-0");
+  add_column("data-ward-0", "when", "2024-02-03");
+  add_column("data-turned-1", "number", "7");
   const Result result = federated("--data data-turned-$id", kPatientColumns);
   ASSERT_EQ(result.exit_code, 0) << text_of(path("visit.out")) << text_of(path("server.err"));
   const double accuracy = predicted("visited", "data-ward-0");
