@@ -45,9 +45,16 @@ local_epochs = 1
     RunOptions options;
     options.out = folder / "run";
     options.existing = Existing::overwrite;
+    options.datasets = &datasets();
     std::vector<ResultRecord> results = run_experiment(experiment, options, stop);
-    federation = make_federation(experiment);
+    federation = make_federation(experiment, &datasets());
     return results.front();
+  }
+
+  /// Read once: most of a run's time would be unpacking pictures.
+  static SharedDatasets& datasets() {
+    static SharedDatasets shared;
+    return shared;
   }
 
   /// The mean over the test clients of what each is assigned, scored on its own data.
