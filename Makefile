@@ -10,11 +10,11 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 # Without this it keeps nothing that was compiled from precompiled headers.
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 
-# configure/build/check PRESET: every target goes through these, so all folders are made the same way. One test more than
-# there are cores is played at once: some mostly wait.
+# configure/build/check PRESET: every target goes through these, so all folders are made the same way. Two tests more
+# than there are cores are played at once: some mostly wait.
 configure = cmake --preset $(1) $(LAUNCHER)
 build = cmake --build build/$(1) --parallel $(JOBS)
-check = tests/in_memory ctest --test-dir build/$(1) --output-on-failure --parallel $$(($(JOBS) + 1))
+check = tests/in_memory ctest --test-dir build/$(1) --output-on-failure --parallel $$(($(JOBS) + 2))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo federation-demo install deb deb-check test test-all test-neon bench reproduce fuzz format format-check layers lint setup setup-all fresh-check clean
