@@ -214,18 +214,23 @@ TEST_F(Visiting, ALostLedgerIsMissedByTheServerAndByTheFileBesideTheData) {
   EXPECT_EQ(visit_as(1003, "aa", false), "") << "nobody is told of another's";
 }
 
+/// Introduces a visitor that speaks for itself; returns its session.
+std::string begin_visit(Pipe& pipe, Outbox& outbox) {
+  v1::Hello hello;
+  hello.set_protocol(kProtocol);
+  hello.mutable_visit()->set_candidates(3);
+  std::string session;
+  static_cast<void>(introduce(hello, pipe, outbox, session));
+  return session;
+}
+
 // Otherwise one that lies could fill the server's disk.
 TEST_F(Visiting, TheJournalKeepsAHundredCountsOfAHundredData) {
   serve(experiment("name = 'fedavg'", {"scenario.rounds=1", "scenario.drifts=1"}));
   const auto journal_after = [&](const std::string& data, std::uint64_t releases) {
     Pipe pipe(coordinator->hub(), {"pipe", ClientId{1000}, ""});
     Outbox outbox(pipe);
-    v1::Hello hello;
-    hello.set_protocol(kProtocol);
-    hello.mutable_visit()->set_candidates(3);
-    std::string session;
-    static_cast<void>(introduce(hello, pipe, outbox, session));
-    Intake intake(session, std::uint64_t{1} << 30);
+    Intake intake(begin_visit(pipe, outbox), std::uint64_t{1} << 30);
     v1::ServerFrame frame;
     while (pipe.receive(frame)) {
       const std::optional<Saying> saying = intake.take(frame);
@@ -283,12 +288,7 @@ TEST_F(Visiting, DescriptionsThatCannotBeBelievedAreRefused) {
   const auto refused_with = [&](const std::function<Bytes(const Message& question)>& lie) {
     Pipe pipe(coordinator->hub());
     Outbox outbox(pipe);
-    v1::Hello hello;
-    hello.set_protocol(kProtocol);
-    hello.mutable_visit()->set_candidates(3);
-    std::string session;
-    static_cast<void>(introduce(hello, pipe, outbox, session));
-    Intake intake(session, std::uint64_t{1} << 30);
+    Intake intake(begin_visit(pipe, outbox), std::uint64_t{1} << 30);
     v1::ServerFrame frame;
     while (pipe.receive(frame)) {
       std::optional<Saying> saying = intake.take(frame);

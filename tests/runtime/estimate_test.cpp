@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "feroma/runtime/run.h"
 #include "tests/data/synthetic.h"
+#include "tests/runtime/two_class_table.h"
 
 namespace feroma {
 namespace {
@@ -13,15 +13,7 @@ namespace {
 // By Dirichlet laws one client may have a tenth of what another has.
 TEST(Estimate, CountsWhatUnequalClientsHave) {
   const test::ScratchFolder scratch;
-  std::ofstream(scratch.path() / "dataset.toml")
-      << "[dataset]\nkind = \"csv\"\nfile = \"rows.csv\"\nlabel_column = \"y\"\n";
-  {
-    std::ofstream rows(scratch.path() / "rows.csv");
-    rows << "x,y\n";
-    for (int i = 0; i < 2000; ++i) {
-      rows << i % 7 << ',' << i % 2 << '\n';
-    }
-  }
+  test::write_two_class_table(scratch.path(), /*rows=*/2000);
   constexpr int kSites = 5;
   const Experiment experiment = read_experiment(parse_settings(
       fmt::format("[scenario]\ndataset = '{}'\nshift = 'dirichlet'\nalpha = 0.2\ndrift_mode = 'static'\n"

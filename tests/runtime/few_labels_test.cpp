@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fstream>
 
 #include "feroma/runtime/run.h"
 #include "tests/data/synthetic.h"
 #include "tests/expect_error.h"
+#include "tests/runtime/two_class_table.h"
 
 namespace feroma {
 namespace {
@@ -44,15 +44,7 @@ class FewLabels : public testing::Test {
                           return std::make_unique<LabelCounter>();
                         })});
   }
-  FewLabels() {
-    std::ofstream(scratch.path() / "dataset.toml")
-        << "[dataset]\nkind = \"csv\"\nfile = \"rows.csv\"\nlabel_column = \"y\"\n";
-    std::ofstream rows(scratch.path() / "rows.csv");
-    rows << "x,y\n";
-    for (int i = 0; i < 200; ++i) {
-      rows << i % 7 << ',' << i % 2 << '\n';
-    }
-  }
+  FewLabels() { test::write_two_class_table(scratch.path(), /*rows=*/200); }
   std::size_t labels_with(const std::string& line) const {
     const std::string text = fmt::format(
         "[scenario]\ndataset = '{}'\nshift = 'iid'\ndrift_mode = 'static'\nclients = 2\nrounds = 1\ndrifts = 1\n{}\n"

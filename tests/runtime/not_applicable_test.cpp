@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "feroma/algorithms/fedavg.h"
@@ -11,6 +10,7 @@
 #include "feroma/runtime/run.h"
 #include "tests/data/synthetic.h"
 #include "tests/expect_error.h"
+#include "tests/runtime/two_class_table.h"
 
 namespace feroma {
 namespace {
@@ -39,15 +39,7 @@ class NotApplicable : public testing::Test {
                           return std::make_unique<Nowhere>();
                         })});
   }
-  NotApplicable() {
-    std::ofstream(scratch.path() / "dataset.toml")
-        << "[dataset]\nkind = \"csv\"\nfile = \"rows.csv\"\nlabel_column = \"y\"\n";
-    std::ofstream rows(scratch.path() / "rows.csv");
-    rows << "x,y\n";
-    for (int i = 0; i < 80; ++i) {
-      rows << (i % 2 == 0 ? 1 : 3) << ',' << i % 2 << '\n';
-    }
-  }
+  NotApplicable() { test::write_two_class_table(scratch.path()); }
   [[nodiscard]] Experiment experiment(const std::vector<std::string>& algorithms) const {
     std::string text = fmt::format(
         "[scenario]\ndataset = '{}'\nshift = 'iid'\ndrift_mode = 'static'\nclients = 2\nrounds = 2\ndrifts = 1\n"
